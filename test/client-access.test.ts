@@ -38,7 +38,7 @@ const element = { id: 'Tank1', type: 'Tank', attributes: [{ name: 'level', type:
 const appends = { contextElements: [element], updateAction: 'APPEND' }
 const query = { entities: [{ id: 'Tank1' }] }
 
-function asked(method: string, path: string, body: unknown, headers: Record<string, string>): Promise<Reply> {
+function send(method: string, path: string, body: unknown, headers: Record<string, string>): Promise<Reply> {
   return broker.send(method, path, body, headers)
 }
 
@@ -46,7 +46,7 @@ function asked(method: string, path: string, body: unknown, headers: Record<stri
 async function statusesOf(headers: Record<string, string>): Promise<ReadonlySet<number>> {
   const statuses = new Set<number>()
   for (let at = 0; at < 20; at += 1) {
-    statuses.add((await asked('GET', '/v2/entities', undefined, { ...headers, Connection: 'close' })).status)
+    statuses.add((await send('GET', '/v2/entities', undefined, { ...headers, Connection: 'close' })).status)
   }
   return statuses
 }
@@ -71,11 +71,11 @@ test('without a key, or with one that is none, nothing is served but management,
     { Authorization: '' },
   ]
   for (const headers of without) {
-    const ngsi2 = await asked('GET', '/v2/entities', undefined, headers)
+    const ngsi2 = await send('GET', '/v2/entities', undefined, headers)
     t.match(ngsi2, { status: 401, json: { error: 'Unauthorized', description: /^a key is needed/ } })
     t.equal(ngsi2.headers.get('www-authenticate'), 'Bearer realm="context"')
     for (const path of ['/v1/updateContext', '/ngsi10/updateContext', '/nothing', '/ngsi9/registerContext']) {
-      const ngsi1 = await asked('POST', path, appends, headers)
+      const ngsi1 = await send('POST', path, appends, headers)
       t.match(ngsi1, { status: 401, json: { orionError: { code: '401', details: /^a key is needed/ } } })
     }
   }
@@ -149,7 +149,7 @@ async function statusOf(verb: string, target: string, headers: string): Promise<
 test('a key opens what its line says: tenants, reading, writing', async (t) => {
   const status = async (method: string, path: string, key: string, tenant = '', body?: unknown) => {
     const headers = { 'X-Auth-Token': key, ...(tenant !== '' && { 'Fiware-Service': tenant }) }
-    return (await asked(method, path, body, headers)).status
+    return (await send(method, path, body, headers)).status
   }
   t.equal(await status('POST', '/v1/updateContext', writer, 'alpha', appends), 200)
   t.equal(await status('POST', '/v2/entities', writer, 'beta', { id: 'B', type: 'T' }), 201)
@@ -159,8 +159,8 @@ test('a key opens what its line says: tenants, reading, writing', async (t) => {
   t.equal(await status('POST', '/v1/registry/discoverContextAvailability', reader, 'alpha', query), 200)
   t.equal(await status('POST', '/v2/op/query', reader, 'alpha', query), 200)
   t.equal(await status('GET', '/v2/subscriptions', reader, 'alpha'), 200)
-  const refused = await asked('GET', '/v2/entities', undefined, { 'X-Auth-Token': reader, 'Fiware-Service': 'beta' })
-  t.match(refused, { status: 403, json: { error: 'Forbidden', description: 'this key is for other tenants' } })
+  const response = await send('GET', '/v2/entities', undefined, { 'X-Auth-Token': reader, 'Fiware-Service': 'beta' })
+  t.match(response, { status: 403, json: { error: 'Forbidden', description: 'this key is for other tenants' } })
   t.equal(await status('GET', '/v2/entities', reader, 'a-b'), 403)
   const writes: readonly [string, string, unknown][] = [
     ['POST', '/v1/updateContext', appends],
@@ -174,7 +174,7 @@ test('a key opens what its line says: tenants, reading, writing', async (t) => {
     ['PUT', '/v2/entities/Tank1/attrs/level/value', 5],
   ]
   for (const [method, path, body] of writes) t.equal(await status(method, path, reader, 'alpha', body), 403, path)
-  const ngsi1 = await asked('POST', '/v1/updateContext', appends, { Authorization: `bearer ${reader}` })
+  const ngsi1 = await send('POST', '/v1/updateContext', appends, { Authorization: `bearer ${reader}` })
   t.match(ngsi1, {
     status: 403,
     json: { orionError: { code: '403', reasonPhrase: 'Forbidden', details: 'this key is for reading' } },
@@ -190,7 +190,7 @@ test('a key reaches no receiver; a token of the client beside it does', async (t
   }
   const tenant = { 'Fiware-Service': 'told' }
   const auth = { Authorization: `Bearer ${writer}` }
-  t.equal((await asked('POST', '/v2/subscriptions', subscription, { ...tenant, ...auth })).status, 201)
+  t.equal((await send('POST', '/v2/subscriptions', subscription, { ...tenant, ...auth })).status, 201)
   const sent: readonly Record<string, string>[] = [
     { 'X-Auth-Token': writer },
     { ...auth, 'X-Auth-Token': reader },
@@ -200,7 +200,7 @@ test('a key reaches no receiver; a token of the client beside it does', async (t
   for (const [at, headers] of sent.entries()) {
     const changed = { ...element, attributes: [{ name: 'level', type: 'Number', value: String(at) }] }
     const body = { contextElements: [changed], updateAction: 'APPEND' }
-    t.equal((await asked('POST', '/v1/updateContext', body, { ...headers, ...tenant })).status, 200)
+    t.equal((await send('POST', '/v1/updateContext', body, { ...headers, ...tenant })).status, 200)
     await until(() => end.received.length > at)
   }
   t.same(
@@ -212,27 +212,27 @@ test('a key reaches no receiver; a token of the client beside it does', async (t
 test('a tenant that sends more than it may gets 429 until it has paused, others do not, and it is counted', async (t) => {
   const busy = { 'X-Auth-Token': writer, 'Fiware-Service': 'Busy' }
   const sent = Array.from({ length: 12 }, () =>
-    asked('GET', '/v2/entities', undefined, { ...busy, Connection: 'close' }),
+    send('GET', '/v2/entities', undefined, { ...busy, Connection: 'close' }),
   )
   const began_ms = performance.now()
-  const refused = (await Promise.all(sent)).filter(({ status }) => status === 429)
-  const [served, passed_s] = [sent.length - refused.length, (performance.now() - began_ms) / 1000]
+  const refusals = (await Promise.all(sent)).filter(({ status }) => status === 429)
+  const [served, passed_s] = [sent.length - refusals.length, (performance.now() - began_ms) / 1000]
   t.ok(served >= 3 && served <= 4 + passed_s, `${served} are served in ${passed_s} s: 3 at once, and one each second`)
-  const last = refused.at(-1)
+  const last = refusals.at(-1)
   t.match(last?.json, { error: 'TooManyRequests', description: 'this tenant sends more requests than it may' })
   t.equal(last?.headers.get('retry-after'), '1')
   const ngsi1 = await until(async () => {
-    const reply = await asked('POST', '/v1/queryContext', query, busy)
+    const reply = await send('POST', '/v1/queryContext', query, busy)
     return reply.status === 429 && reply
   }, 'NGSIv1 refuses as well')
   t.match(ngsi1, { status: 429, json: { orionError: { code: '429', reasonPhrase: 'Too Many Requests' } } })
-  t.equal((await asked('GET', '/v2/entities', undefined, { 'X-Auth-Token': writer })).status, 200)
+  t.equal((await send('GET', '/v2/entities', undefined, { 'X-Auth-Token': writer })).status, 200)
   const metrics = (await broker.send('GET', '/metrics')).text
   const [, counted] = /^rigel_http_rejected_total\{reason="rate_limit"\} (\d+)$/m.exec(metrics) ?? []
-  t.equal(Number(counted), refused.length + 1)
+  t.equal(Number(counted), refusals.length + 1)
   t.match(metrics, /^rigel_http_rejected_total\{reason="forbidden"\} 1\d$/m)
   await broker.writes(/a request was refused, the last one of tenant busy: their tenant sends more than -rateLimit/)
-  await until(async () => (await asked('GET', '/v2/entities', undefined, busy)).status !== 429)
+  await until(async () => (await send('GET', '/v2/entities', undefined, busy)).status !== 429)
 })
 
 test('SIGHUP brings the file into force in all threads; a file with a mistake changes nothing', async (t) => {
@@ -255,7 +255,7 @@ test('SIGHUP brings the file into force in all threads; a file with a mistake ch
 })
 
 test('the log names keys, and never shows one', async (t) => {
-  await asked('GET', '/v2/entities', undefined, { 'X-Auth-Token': writer })
+  await send('GET', '/v2/entities', undefined, { 'X-Auth-Token': writer })
   await broker.writes(/"key":"writer"/)
   await broker.writes(/key reader/)
   for (const key of [writer, reader]) t.notOk(broker.output.includes(key))

@@ -79,13 +79,13 @@ test('what is no date is said before which operators may stand together', async 
 
 test('what PATCH and DELETE may not work in is said before what is wrong with their bodies', async (t) => {
   const broker = await RunningBroker.tenant()
-  const said = async (method: string, path: string, services: string) =>
+  const textOf = async (method: string, path: string, services: string) =>
     (await broker.send(method, path, method === 'PATCH' ? '{ {' : undefined, { 'fiware-servicepath': services })).text
   for (const path of ['/v2/entities/E1/attrs', '/v2/subscriptions/123456789012345678901234']) {
-    t.match(await said('PATCH', path, '/#'), 'servicepath with wildcard # is not allowed in patch update request')
-    t.match(await said('PATCH', path, '/a, /b'), 'more than one servicepath in patch update request is not allowed')
+    t.match(await textOf('PATCH', path, '/#'), 'servicepath with wildcard # is not allowed in patch update request')
+    t.match(await textOf('PATCH', path, '/a, /b'), 'more than one servicepath in patch update request is not allowed')
   }
-  t.match(await said('DELETE', '/v2/entities/E1', '/#'), 'servicepath with wildcard # is not allowed in DELETE')
+  t.match(await textOf('DELETE', '/v2/entities/E1', '/#'), 'servicepath with wildcard # is not allowed in DELETE')
 })
 
 test('an id has as many types as -typesPerId says', async (t) => {

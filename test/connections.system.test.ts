@@ -23,16 +23,16 @@ async function silent(t: { teardown(end: () => void): void }, port: number, coun
 }
 
 /** The client's own connection may be the longest idle one, and be closed when a request is already on its way. */
-async function answers(broker: RunningBroker): Promise<number> {
-  const ask = () => broker.send('GET', '/version')
-  const { status } = await ask().catch(ask)
+async function statusOfVersion(broker: RunningBroker): Promise<number> {
+  const send = () => broker.send('GET', '/version')
+  const { status } = await send().catch(send)
   return status
 }
 
 test('as many silent connections as there may be lock nobody out', async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '1', '-httpThreads', '2'])
   await silent(t, broker.port, 1100)
-  for (let number = 0; number < 5; number += 1) t.equal(await answers(broker), 200)
+  for (let number = 0; number < 5; number += 1) t.equal(await statusOfVersion(broker), 200)
   // The front end that has too many may not be the one that closes the longest idle one, which takes a moment.
   await until(async () => {
     const metrics = (await broker.send('GET', '/metrics')).text
@@ -46,7 +46,7 @@ test('a process with few descriptors has fewer connections, and serves on when a
   const broker = await RunningBroker.start(t, flags, { descriptors: 128 })
   await broker.writes(/\d+ connections at a time instead of 1020 .*the process may have 128 open files/)
   await silent(t, broker.port, 300)
-  for (let number = 0; number < 5; number += 1) t.equal(await answers(broker), 200)
+  for (let number = 0; number < 5; number += 1) t.equal(await statusOfVersion(broker), 200)
   t.equal((await broker.update('APPEND', { id: 'E', attributes: [{ name: 'a', value: '1' }] })).status, 200)
   t.equal(await broker.end('SIGTERM'), 0)
 })

@@ -24,7 +24,7 @@ test('with the certificates of the script etcd as in compose.cluster.yaml serves
   const file = (name: string): string => join(certificates, name)
   const etcd = await EtcdMembers.start(t, 1, folder, etcdFlags(file), 'https')
   const [url = ''] = etcd.urls
-  const asking = (more: readonly string[]) => {
+  const curl = (more: readonly string[]) => {
     const words = ['-s', '--cacert', file('ca.pem'), ...more, '-d', '{"key":"AA==","range_end":"AA=="}']
     return spawnSync('curl', [...words, `${url}/v3/kv/range`], { encoding: 'utf8' })
   }
@@ -32,8 +32,8 @@ test('with the certificates of the script etcd as in compose.cluster.yaml serves
   const shown = ['-etcdCa', file('ca.pem'), '-etcdCert', file('rigel.pem'), '-etcdKey', file('rigel.key')]
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), [...flags, ...shown])
   await until(() => setLevel(broker, 'Tank1', '1'), 'an update is taken')
-  t.match(asking(['--cert', file('rigel.pem'), '--key', file('rigel.key')]).stdout, /kvs/, 'with a certificate')
-  t.not(asking([]).status, 0, 'without one')
+  t.match(curl(['--cert', file('rigel.pem'), '--key', file('rigel.key')]).stdout, /kvs/, 'with a certificate')
+  t.not(curl([]).status, 0, 'without one')
   t.equal(await broker.end('SIGTERM'), 0)
   await t.rejects(
     RunningBroker.startOn(t, join(folder, 'data'), [...flags, '-etcdCa', file('ca.pem')]),

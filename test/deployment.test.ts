@@ -90,10 +90,10 @@ test('etcd and the links of nodes are on a network that clients do not share, an
     else t.equal(service.ports, undefined, `${name} publishes nothing`)
     if (name.startsWith('etcd')) {
       t.same(networksOf(service), ['inside'], name)
-      const isAsked = ['ETCD_CLIENT_CERT_AUTH', 'ETCD_PEER_CLIENT_CERT_AUTH'].every(
+      const requiresCertificates = ['ETCD_CLIENT_CERT_AUTH', 'ETCD_PEER_CLIENT_CERT_AUTH'].every(
         (flag) => environment[flag] === 'true',
       )
-      t.ok(isAsked, `${name} asks for certificates`)
+      t.ok(requiresCertificates, `${name} asks for certificates`)
       const urls = Object.entries(environment).filter(([variable]) => /_URLS$|_CLUSTER$/.test(variable))
       t.equal(urls.length, 5)
       for (const [variable, value] of urls) t.notMatch(value, /http:/, variable)

@@ -55,7 +55,9 @@ export const promtool = {
   /** What it says about a file or an input; the empty text when it has nothing to say against it. */
   objections(words: readonly string[], input = ''): string {
     const { status, stdout, stderr } = spawnSync('promtool', words, { input, cwd: root, encoding: 'utf8' })
-    const said = `${stdout}${stderr}`.trim()
-    return status === 0 ? said.replace(/^.*(?:SUCCESS|Checking|Unit Testing).*$/gm, '').trim() : `${said} (${status})`
+    const output = `${stdout}${stderr}`.trim()
+    return status === 0
+      ? output.replace(/^.*(?:SUCCESS|Checking|Unit Testing).*$/gm, '').trim()
+      : `${output} (${status})`
   },
 } as const

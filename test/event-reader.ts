@@ -60,7 +60,7 @@ export class EventReader {
     throw new Error(`the stream has ended without ${name}`)
   }
 
-  /** All of the answer, where it is no stream. */
+  /** All of the response, where it is no stream. */
   async rest(): Promise<string> {
     for (let piece = await this.#pieces.read(); !piece.done; piece = await this.#pieces.read()) {
       this.#text += this.#decoder.decode(piece.value, { stream: true })

@@ -48,11 +48,11 @@ test('a silent stream sends comments, and an event that comes meanwhile goes out
 
 test('streams end when the broker does, or when their client goes; what fills them is told once', async (t) => {
   const streams = new EventStreams()
-  const told: string[] = []
+  const events: string[] = []
   const begin = (name: string) =>
     streams.body(() => {
-      told.push(`${name} begins`)
-      return () => told.push(`${name} stops`)
+      events.push(`${name} begins`)
+      return () => events.push(`${name} stops`)
     })
   const gone = new AbortController()
   const never = new AbortController().signal
@@ -63,10 +63,10 @@ test('streams end when the broker does, or when their client goes; what fills th
   const ends = first.next()
   gone.abort()
   t.equal((await ends).done, true)
-  t.same(told, ['first begins', 'second begins', 'first stops'])
+  t.same(events, ['first begins', 'second begins', 'first stops'])
   streams.end()
   t.equal((await second.next()).done, true)
   const late = begin('late')(never, never)[Symbol.asyncIterator]()
   t.equal((await late.next()).done, true)
-  t.same(told, ['first begins', 'second begins', 'first stops', 'second stops'])
+  t.same(events, ['first begins', 'second begins', 'first stops', 'second stops'])
 })

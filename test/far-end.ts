@@ -13,7 +13,7 @@ export interface Received {
   readonly socket: Socket
 }
 
-export type Answering = (received: Received, response: ServerResponse) => void
+export type Responder = (received: Received, response: ServerResponse) => void
 
 /** Lets a server listen on 127.0.0.1 until the test ends, which ends its connections as well; gives its port. */
 export async function listening(t: Pick<Test, 'teardown'>, server: Server): Promise<number> {
@@ -34,11 +34,11 @@ export async function listening(t: Pick<Test, 'teardown'>, server: Server): Prom
 /** A real HTTP listener at the far end. */
 export class FarEnd {
   readonly received: Received[] = []
-  respond: Answering
+  respond: Responder
   port = 0
   readonly #server = createServer((request, response) => this.#take(request, response))
 
-  static async listen(t: Test, respond: Answering = answering(200)): Promise<FarEnd> {
+  static async listen(t: Test, respond: Responder = responding(200)): Promise<FarEnd> {
     const end = new FarEnd(respond)
     end.#server.listen(0, '127.0.0.1')
     await once(end.#server, 'listening')
@@ -47,7 +47,7 @@ export class FarEnd {
     return end
   }
 
-  private constructor(respond: Answering) {
+  private constructor(respond: Responder) {
     this.respond = respond
   }
 
@@ -83,7 +83,7 @@ export class FarEnd {
   }
 }
 
-export function answering(status: number, headers: Record<string, string> = {}): Answering {
+export function responding(status: number, headers: Record<string, string> = {}): Responder {
   return (_, response) => response.writeHead(status, headers).end()
 }
 

@@ -17,7 +17,7 @@ test('files that may not grow are answered as a full disk, and writing resumes',
   const updated = async (id: string, size: number): Promise<number> => {
     const page = { name: 'page', type: 'text', value: 'x'.repeat(size) }
     const { status } = await broker.update('APPEND', { id, type: 'Book', attributes: [page] }).catch((fault) => {
-      throw new Error(`${broker.output}: no answer`, { cause: fault })
+      throw new Error(`${broker.output}: no response`, { cause: fault })
     })
     return status
   }

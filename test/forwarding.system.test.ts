@@ -61,7 +61,7 @@ test('a front broker answers with what it has and with what two providers have',
   t.strictSame((await query(front, 'Street-4', 'Street-9')).json, whole, 'registrations survive')
 })
 
-test('an update reaches the provider, and the answer tells what was done where', async (t) => {
+test('an update reaches the provider, and the response tells what was done where', async (t) => {
   const { front, north } = await three(t)
   await register(front, north, 'Street-4', 'noise')
   await front.update('APPEND', street('Street-4', lamp))
@@ -97,7 +97,7 @@ test('a chain of brokers that are providers of each other answers from its end',
   t.match((await query(south, 'Street-7')).json, responses(item({ attributes: [{ value: '40' }] })))
 })
 
-test('brokers that are providers of each other in a ring come to an answer', async (t) => {
+test('brokers that are providers of each other in a ring come to a response', async (t) => {
   const { front, north, south } = await three(t)
   await register(front, north, 'Street-8')
   await register(north, south, 'Street-8')

@@ -13,7 +13,7 @@ function entity(id: string, size: number) {
 }
 
 /** Updates until one of them is refused. */
-async function refused(broker: RunningBroker, name: string, size: number): Promise<Reply> {
+async function untilRefused(broker: RunningBroker, name: string, size: number): Promise<Reply> {
   for (let n = 0; n < 500; n += 1) {
     const reply = await broker.update('APPEND', entity(`${name}${n}`, size))
     if (reply.status !== 200) return reply
@@ -29,12 +29,12 @@ test(
     disk.take(10)
     const broker = await disk.broker(['-partitions', '1', '-dbFreeMin', '4'])
     for (const size of [200_000, 20_000]) {
-      const reply = await refused(broker, `Book${size}-`, size)
+      const reply = await untilRefused(broker, `Book${size}-`, size)
       t.equal(reply.status, 503)
       t.equal(reply.headers.get('retry-after'), '60')
       t.same(reply.json, full)
     }
-    await broker.saysFull()
+    await broker.reportsFull()
     t.equal((await broker.send('GET', '/v1/contextEntities/Book200000-0')).status, 200)
     for (let n = 0; n < 20; n += 1) {
       t.equal(
@@ -43,7 +43,7 @@ test(
       )
     }
     await until(async () => (await broker.update('APPEND', entity('Leaf', 200_000))).status === 200)
-    t.match(await refused(broker, 'More', 500_000), { status: 503 })
+    t.match(await untilRefused(broker, 'More', 500_000), { status: 503 })
     disk.clear()
     await until(async () => (await broker.send('GET', '/health/ready')).status === 200, 'nobody has to write for that')
     t.equal((await broker.update('APPEND', entity('Last', 500_000))).status, 200)
@@ -107,7 +107,7 @@ test(
     })
     t.equal((await broker.send('POST', '/v1/subscribeContext', subscription('Told'))).status, 200)
     for (let n = 0; n < 20; n += 1) t.equal((await broker.update('APPEND', entity('Told', 1000 + n))).status, 200)
-    await refused(broker, 'Book', 100_000)
+    await untilRefused(broker, 'Book', 100_000)
     const posted = async (path: string, body: unknown): Promise<Reply> => {
       for (let n = 0; n < 3000; n += 1) {
         const reply = await broker.send('POST', path, body)
@@ -159,7 +159,7 @@ test(
       const refusal = await broker.update('APPEND', entity('New', 1000))
       t.equal(refusal.status, 503)
       t.same(refusal.json, full)
-      await broker.saysFull()
+      await broker.reportsFull()
       disk.clear()
       await until(async () => (await broker.update('APPEND', entity('New', 1000))).status === 200)
       await until(async () => (await broker.send('GET', '/health/ready')).status === 200)

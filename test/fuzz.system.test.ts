@@ -66,7 +66,7 @@ const request = fc
   })
 
 /** What the broker answers to some bytes until it is silent or hangs up. */
-async function answered(port: number, bytes: Buffer): Promise<string> {
+async function responseTo(port: number, bytes: Buffer): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
   socket.on('data', (chunk: Buffer) => {
@@ -84,7 +84,7 @@ test('nothing that clients send is a fault of the broker, and nothing ends it', 
   const broker = await RunningBroker.start(t, ['-multiservice', '-partitions', '2'])
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: 8, maxLength: 8 }), async (requests) => {
-      const responses = await Promise.all(requests.map((bytes) => answered(broker.port, bytes)))
+      const responses = await Promise.all(requests.map((bytes) => responseTo(broker.port, bytes)))
       for (const response of responses) assert.doesNotMatch(response, /^HTTP\/1\.1 50[0-24-9]/)
     }),
     { numRuns: runs(60) },

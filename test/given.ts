@@ -20,7 +20,7 @@ export const tenant = '' as Tenant
 export const root = '/' as ServicePath
 export const everywhere: readonly PathRange[] = [{ path: root, below: true }]
 
-/** A client that waits for its answer. */
+/** A client that waits for its response. */
 export const waiting: Client = {
   gone: false,
   isTrusted: true,

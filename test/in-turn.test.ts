@@ -56,7 +56,7 @@ test('a failure that nobody waits for is not swallowed', async (t) => {
   process.on('unhandledRejection', (fault) => heard.push(fault))
   t.teardown(() => {
     process.removeAllListeners('unhandledRejection')
-    for (const listener of listeners) process.on('unhandledRejection', listener)
+    for (const handler of listeners) process.on('unhandledRejection', handler)
   })
   void turns.run(async () => {
     throw new Error('nobody waits')

@@ -120,8 +120,8 @@ test('there are no more of them than may be, and one that goes makes room', asyn
   const path = (id: string) => `/v2/subscriptions/${id}/events`
   const first = await ListeningClient.open(t, small, { path: path(one) })
   const second = await ListeningClient.open(t, small, { path: path(two) })
-  const refused = await small.send('GET', path(three))
-  t.same([refused.status, refused.headers.get('retry-after')], [503, '10'])
+  const response = await small.send('GET', path(three))
+  t.same([response.status, response.headers.get('retry-after')], [503, '10'])
   await until(
     async () => /^rigel_notification_streams 2$/m.test((await small.send('GET', '/metrics')).text),
     'both are counted',

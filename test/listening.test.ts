@@ -154,9 +154,9 @@ test('a client listens to a subscription', async (t) => {
     t.equal((await broker.send('PATCH', `/v2/subscriptions/${other}`, changed)).status, 204)
     await second.until(() => second.isOver)
     t.equal(second.end, 'changed')
-    const refused = await broker.send('GET', eventsOf(other))
-    t.equal(refused.status, 400)
-    t.match(refused.text, /only one whose URL is sse:/)
+    const response = await broker.send('GET', eventsOf(other))
+    t.equal(response.status, 400)
+    t.match(response.text, /only one whose URL is sse:/)
     const third = await subscribed(broker, 'Shed')
     const last = await ListeningClient.open(t, broker, { path: eventsOf(third) })
     const soon = new Date(Date.now() + 1500).toISOString()
@@ -209,13 +209,13 @@ test('a client listens to a subscription', async (t) => {
     async (t) => {
       const target = (notification: object) =>
         broker.send('POST', '/v2/subscriptions', { subject: { entities: [{ id: 'Den1' }] }, notification })
-      const refused: readonly (readonly [notification: object, text: string])[] = [
+      const refusals: readonly (readonly [notification: object, text: string])[] = [
         [{ http: { url: 'sse:x' } }, 'Invalid URL parsing notification url'],
         [{ http: { url: 'SSE:' } }, 'Invalid URL parsing notification url'],
         [{ httpCustom: { url: 'sse:/' } }, 'invalid custom /url/'],
         [{ mqtt: { url: 'sse:', topic: 'a' } }, 'invalid mqtt /url/'],
       ]
-      for (const [notification, description] of refused) {
+      for (const [notification, description] of refusals) {
         const { status, json } = await target(notification)
         t.same([status, json], [400, { error: 'BadRequest', description }])
       }

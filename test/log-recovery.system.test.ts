@@ -10,7 +10,7 @@ import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
 /** Now and then lmdb aborts a process that ends while one of its threads does; the line that says why is there before that. */
-const refused = /ended with (?:3|SIGABRT)/
+const ended = /ended with (?:3|SIGABRT)/
 
 /** What a killed broker has left in the log of its only partition. */
 interface Left {
@@ -69,7 +69,7 @@ test('a record that was on disk and is damaged refuses the start with file, offs
   const middle = Math.floor((before.offset + damaged.offset) / 2)
   const whole = readFileSync(file)
   overwritten(file, middle, Buffer.of((whole[middle] ?? 0) ^ 1))
-  await t.rejects(broker.run(), { message: refused })
+  await t.rejects(broker.run(), { message: ended })
   const named = `${file} is damaged at byte ${before.offset} (record ${damaged.sequence} is damaged, and later ones are sound)`
   t.ok(broker.output.includes(`${named}: restore the data folder from a backup`))
   writeFileSync(file, whole)
@@ -82,12 +82,12 @@ test('a log without its checkpoint, and a checkpoint without its log, refuse the
   const partition = join(broker.folder, 'partition-0')
   const whole = readFileSync(file)
   rmSync(file)
-  await t.rejects(broker.run(), { message: refused })
+  await t.rejects(broker.run(), { message: ended })
   t.match(broker.output, `${file} is damaged at byte`)
   t.match(broker.output, 'it is missing')
   writeFileSync(file, whole)
   rmSync(join(partition, 'checkpoint'))
-  await t.rejects(broker.run(), { message: refused })
+  await t.rejects(broker.run(), { message: ended })
   t.match(
     broker.output,
     'holds records, but the checkpoint beside it is missing: restore the data folder from a backup',

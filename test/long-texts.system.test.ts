@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'tap'
-import { answering, FarEnd, finalResponse } from './far-end.js'
+import { FarEnd, finalResponse, responding } from './far-end.js'
 import { limitNow_ms } from './pace.js'
 import { type Reply, RunningBroker } from './running.js'
 import { until } from './until.js'
@@ -151,7 +151,7 @@ test('requests with long texts that are almost right are answered at once', asyn
 })
 
 test('expressions that read numbers from long texts hold up no update', async (t) => {
-  const end = await FarEnd.listen(t, answering(204))
+  const end = await FarEnd.listen(t, responding(204))
   const broker = await RunningBroker.start(t, ['-partitions', '1'])
   const custom = { url: end.url(), payload: '${id} ${a|parseFloat} ${a|parseInt} ${a|isNaN}' }
   t.equal((await broker.send('POST', '/v2/subscriptions', subscription(custom))).status, 201)

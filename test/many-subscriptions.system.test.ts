@@ -93,9 +93,9 @@ test('a broker starts with as many subscriptions and registrations as it may hav
     reference: 'http://127.0.0.1:1/in',
     notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],
   }
-  const refused = await broker.send('POST', '/v1/subscribeContext', subscribe)
-  t.equal(refused.status, 503)
-  t.match(refused.json, { orionError: { details: 'there is no room for more subscriptions' } })
+  const response = await broker.send('POST', '/v1/subscribeContext', subscribe)
+  t.equal(response.status, 503)
+  t.match(response.json, { orionError: { details: 'there is no room for more subscriptions' } })
   const gone = await broker.send('POST', '/v1/unsubscribeContext', { subscriptionId: idOf('c0de', last) })
   t.match(gone.json, { statusCode: { code: '200' } })
   t.match((await broker.send('POST', '/v1/subscribeContext', subscribe)).json, { subscribeResponse: {} })

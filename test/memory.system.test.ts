@@ -53,21 +53,21 @@ test('large entities, pages, bodies and slow readers end no broker with a small 
   }, 100)
   t.teardown(() => clearInterval(measuring))
   const statuses = new Map<number, number>()
-  const ask = async (verb: string, path: string, body?: unknown): Promise<void> => {
+  const send = async (verb: string, path: string, body?: unknown): Promise<void> => {
     const { status } = await broker.send(verb, path, body)
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
   const large = (n: number) => ({ id: `Large${n}`, type: 'Large', attributes: [{ name: 'v', type: 't', value }] })
   for (let round = 0; round < rounds; round += 1) {
     await each(entities, 8, (n) =>
-      ask('POST', '/v1/updateContext', { updateAction: 'APPEND', contextElements: [large(n)] }),
+      send('POST', '/v1/updateContext', { updateAction: 'APPEND', contextElements: [large(n)] }),
     )
-    await each(2 * entities, 16, (n) => ask('GET', `/v1/contextEntities/Large${n % entities}`))
-    await each(60, 20, (n) => ask('GET', `/v1/contextEntities?limit=${1 + (n % 12)}&orderBy=${n % 2 ? 'v' : ''}`))
+    await each(2 * entities, 16, (n) => send('GET', `/v1/contextEntities/Large${n % entities}`))
+    await each(60, 20, (n) => send('GET', `/v1/contextEntities?limit=${1 + (n % 12)}&orderBy=${n % 2 ? 'v' : ''}`))
     await each(20, 10, (n) =>
-      ask('POST', `/v1/queryContext?limit=${1 + n}&details=on`, matching(`${n}[ab]*x[xy]{200}z`)),
+      send('POST', `/v1/queryContext?limit=${1 + n}&details=on`, matching(`${n}[ab]*x[xy]{200}z`)),
     )
-    const silent = Array.from({ length: 100 }, (_, n) => asking(broker.port, `/v1/contextEntities/Large${n}`))
+    const silent = Array.from({ length: 100 }, (_, n) => unread(broker.port, `/v1/contextEntities/Large${n}`))
     await delay(500)
     for (const socket of silent) socket.destroy()
   }
@@ -96,7 +96,7 @@ function matching(pattern: string): unknown {
 }
 
 /** A client that asks and does not read. */
-function asking(port: number, path: string) {
+function unread(port: number, path: string) {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {}) // It may be cut off.
   socket.pause()

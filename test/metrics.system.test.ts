@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { freePort } from '../bench/free-port.js'
 import { documentedMetrics, promtool, shownMetrics } from './documented-metrics.js'
-import { answering, FarEnd } from './far-end.js'
+import { FarEnd, responding } from './far-end.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
@@ -20,7 +20,7 @@ test('a broker', async (t) => {
     '1',
   ])
 
-  t.test('every code in an answer is counted by its route, whatever HTTP says', async (t) => {
+  t.test('every code in a response is counted by its route, whatever HTTP says', async (t) => {
     const lamp = { name: 'lamp', type: 'state', value: 'on' }
     const wrong = { name: 'lamp', type: 'state', value: 'a<b' }
     const element = (id: string, attribute = lamp) => ({
@@ -71,7 +71,7 @@ test('a broker', async (t) => {
     await register('P2', `http://127.0.0.1:${await freePort()}/v1`)
     provider.respond = (_, response) => response.end('{"errorCode":{"code":"404","reasonPhrase":"none"}}')
     await query('P1')
-    provider.respond = answering(200)
+    provider.respond = responding(200)
     await query('P1')
     provider.respond = (_, response) => response.end('<html>')
     await query('P1')
@@ -125,8 +125,8 @@ test('a broker', async (t) => {
       const shown = [...shownMetrics(await metrics())].filter(([name]) => name.startsWith('rigel_'))
       t.same(new Set(shown.map(([name]) => name)), new Set(documented.keys()))
       for (const [name, { type, help, labels, samples }] of shown) {
-        const { labels: own, ...said } = documented.get(name) ?? {}
-        t.match({ type, help }, said, name)
+        const { labels: own, ...facts } = documented.get(name) ?? {}
+        t.match({ type, help }, facts, name)
         if (samples.length > 0) t.same(labels, own, name)
         t.equal(
           samples.length > 0,

@@ -95,8 +95,8 @@ class Model {
     return [...reply.items, ...reply.missing].map(isDone)
   }
 
-  found(asked: Query): readonly Entity[] {
-    return this.entities.filter(compileQuery(asked))
+  found(wanted: Query): readonly Entity[] {
+    return this.entities.filter(compileQuery(wanted))
   }
 }
 
@@ -124,13 +124,13 @@ test('after any updates and restarts, every read shows what the rules say', asyn
   t.pass('the runs agree with the model')
 })
 
-interface Answered {
+interface UpdateResponse {
   readonly contextResponses?: readonly { readonly statusCode: { readonly code: string } }[]
   readonly errorCode?: { readonly code: string }
   readonly code?: string
 }
 
-/** Carries a step out; gives which of the items of its answer are done. A convenience operation may show but one. */
+/** Carries a step out; gives which of the items of its response are done. A convenience operation may show but one. */
 async function done(
   client: Client,
   step: Extract<Step, { kind: 'update' }>,
@@ -153,9 +153,9 @@ async function done(
         verb === 'DELETE' ? undefined : { attributes: given },
         headers,
       ))
-  const answer = json as Answered
-  if (answer.contextResponses) return answer.contextResponses.map(({ statusCode }) => statusCode.code === '200')
-  const isOk = (answer.errorCode?.code ?? answer.code) === '200'
+  const response = json as UpdateResponse
+  if (response.contextResponses) return response.contextResponses.map(({ statusCode }) => statusCode.code === '200')
+  const isOk = (response.errorCode?.code ?? response.code) === '200'
   return Array.from({ length: items }, () => isOk)
 }
 
@@ -194,15 +194,18 @@ const queries: readonly Partial<Query>[] = [
 ]
 
 async function compare(client: Client, model: Model): Promise<void> {
-  for (const asked of queries.map((more) => query(more))) {
-    const all = model.found(asked)
-    const page = all.slice(asked.offset, asked.offset + asked.limit)
-    const answer = await client.query(
-      bodyOf(asked),
-      `?details=on&limit=${asked.limit}&offset=${asked.offset}`,
-      headersOf(asked),
+  for (const wanted of queries.map((more) => query(more))) {
+    const all = model.found(wanted)
+    const page = all.slice(wanted.offset, wanted.offset + wanted.limit)
+    const response = await client.query(
+      bodyOf(wanted),
+      `?details=on&limit=${wanted.limit}&offset=${wanted.offset}`,
+      headersOf(wanted),
     )
-    deepStrictEqual(answer, page.length === 0 ? nothing(all.length, asked.offset) : results(page, all.length, asked))
+    deepStrictEqual(
+      response,
+      page.length === 0 ? nothing(all.length, wanted.offset) : results(page, all.length, wanted),
+    )
   }
   const types = await client.send('GET', '/v1/contextTypes?limit=1000')
   deepStrictEqual(types.json, typesOf(model.entities))
@@ -227,9 +230,9 @@ function nothing(count: number, offset: number): unknown {
   return { errorCode: { ...status, details: `Number of matching entities: ${count}. Offset is ${offset}` } }
 }
 
-function results(page: readonly Entity[], count: number, asked: Query): unknown {
+function results(page: readonly Entity[], count: number, wanted: Query): unknown {
   const contextResponses = page.map((entity) => {
-    const attributes = shownAttributes(entity, asked.attributes).map(read)
+    const attributes = shownAttributes(entity, wanted.attributes).map(read)
     const { id, type } = entity
     const contextElement = { type, isPattern: 'false', id, ...(attributes.length === 0 ? {} : { attributes }) }
     return { contextElement, statusCode: { code: '200', reasonPhrase: 'OK' } }

@@ -12,7 +12,7 @@ test(
     const program = join(installPackage(folder), 'dist', 'program', 'src', 'main.cjs')
     const broker = await RunningBroker.startOn(t, join(folder, 'data'), [], { program })
     const tab = await ConsoleTab.open(await startBrowser(t), broker.url)
-    await tab.settled('overview')
+    await tab.drawn('overview')
     await tab.page.getByText('All is well.').waitFor()
     t.same(tab.takeProblems(), [])
   },

@@ -35,11 +35,11 @@ test('the program is in a few files, since each one that is read makes the start
 test('what is installed from the package serves, knows its build, and has its commands', async (t) => {
   const folder = t.testdir()
   const program = join(installPackage(folder), 'dist', 'program', 'src', 'main.cjs')
-  const said = (...words: readonly string[]) =>
+  const outputOf = (...words: readonly string[]) =>
     execFileSync(process.execPath, [program, ...words], { encoding: 'utf8' })
-  t.match(said('version'), /^rigel \d+\.\d+\.\d+ \(git ([0-9a-f]{7}|nogitversion)\)\n/)
-  t.match(said('help', 'bench'), /^rigel bench /)
-  t.match(said('feed', '--help'), /^rigel feed /)
+  t.match(outputOf('version'), /^rigel \d+\.\d+\.\d+ \(git ([0-9a-f]{7}|nogitversion)\)\n/)
+  t.match(outputOf('help', 'bench'), /^rigel bench /)
+  t.match(outputOf('feed', '--help'), /^rigel feed /)
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), [], { program })
   t.equal(await broker.end('SIGTERM'), 0)
 })

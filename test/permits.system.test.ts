@@ -46,14 +46,14 @@ class Requests {
     const sent = request(`${broker.url}${path}`, { method: 'POST', headers, agent: false })
     this.#requests.push(sent)
     this.open += 1
-    let isAnswered = false
+    let hasResponse = false
     sent.on('close', () => {
       this.open -= 1
-      if (isAnswered && this.#scansFrom !== undefined && body === long) this.send(this.#scansFrom, path, body)
+      if (hasResponse && this.#scansFrom !== undefined && body === long) this.send(this.#scansFrom, path, body)
     })
     sent.on('error', () => {})
     sent.on('response', (response) => {
-      isAnswered = true
+      hasResponse = true
       this.statuses.push(response.statusCode ?? 0)
       this.retryAfter.push(response.headers['retry-after'])
       response.resume()
@@ -151,14 +151,14 @@ test('a provider that hangs holds up only what it is asked for, and no more of t
     '600000',
   ])
   const provider = await provided(t, broker)
-  const asked = { entities: [{ type: 'Silo', id: 'Far-1' }] }
+  const query = { entities: [{ type: 'Silo', id: 'Far-1' }] }
   const under = new Requests()
   t.teardown(() => under.destroy())
-  for (let at = 0; at < 20; at += 1) under.send(broker, '/v1/queryContext', asked)
+  for (let at = 0; at < 20; at += 1) under.send(broker, '/v1/queryContext', query)
   await until(() => provider.received.length >= 20)
   t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo-1')).status, 200)
-  const beyond = await broker.send('POST', '/v1/queryContext', asked)
+  const beyond = await broker.send('POST', '/v1/queryContext', query)
   t.equal(beyond.status, 503)
   t.match(beyond.text, /too many requests wait for context providers/)
   t.equal(beyond.headers.get('Retry-After'), '1')
@@ -175,24 +175,25 @@ test('a provider that hangs leaves others half of what may wait, and gives its r
   const [hanging, other] = [await provided(t, broker, 'Far-1'), await provided(t, broker, 'Far-2')]
   const none = '{"errorCode":{"code":"404","reasonPhrase":"none"}}'
   other.respond = (_, response) => response.end(none)
-  const ask = (...ids: readonly string[]) => ({ entities: ids.map((id) => ({ type: 'Silo', id })) })
+  const queryOf = (...ids: readonly string[]) => ({ entities: ids.map((id) => ({ type: 'Silo', id })) })
   const under = new Requests()
   t.teardown(() => under.destroy())
   // Whoever waits for one of two does not wait for the other one any more.
-  for (let at = 0; at < 10; at += 1) under.send(broker, '/v1/queryContext', ask('Far-1', 'Far-2'))
+  for (let at = 0; at < 10; at += 1) under.send(broker, '/v1/queryContext', queryOf('Far-1', 'Far-2'))
   await until(() => !(hanging.received.length < 10 || other.received.length < 10))
   for (const ids of [['Far-1'], ['Far-2', 'Far-1']]) {
-    const beyond = await broker.send('POST', '/v1/queryContext', ask(...ids))
+    const beyond = await broker.send('POST', '/v1/queryContext', queryOf(...ids))
     t.equal(beyond.status, 503)
     t.match(beyond.json, { orionError: { details: `too many requests wait for context provider ${hanging.url('')}` } })
     t.equal(beyond.headers.get('Retry-After'), '1')
   }
-  for (let at = 0; at < 20; at += 1) t.equal((await broker.send('POST', '/v1/queryContext', ask('Far-2'))).status, 200)
+  for (let at = 0; at < 20; at += 1)
+    t.equal((await broker.send('POST', '/v1/queryContext', queryOf('Far-2'))).status, 200)
   t.equal(hanging.received.length, 10)
   under.destroy()
   await under.allOver()
   hanging.respond = (_, response) => response.end(none)
-  const status = async () => (await broker.send('POST', '/v1/queryContext', ask('Far-1'))).status
+  const status = async () => (await broker.send('POST', '/v1/queryContext', queryOf('Far-1'))).status
   await until(async () => (await status()) !== 503, 'there is a permit again')
   t.equal(await status(), 200)
 })
@@ -258,8 +259,8 @@ test('a partition that stands still refuses what comes at once, answers what it 
   t.match(text, /rigel_http_rejected_total\{reason="overload"\} 21/)
   await broker.writes('refused: more arrive than can be done')
   const passed_s = (performance.now() - began_ms) / 1000
-  const said = broker.output.match(/refused: more arrive than can be done/g)?.length ?? 0
-  t.ok(said <= 1 + passed_s / 10, `${said} lines in ${passed_s} s: one in ten seconds`)
+  const lines = broker.output.match(/refused: more arrive than can be done/g)?.length ?? 0
+  t.ok(lines <= 1 + passed_s / 10, `${lines} lines in ${passed_s} s: one in ten seconds`)
   await lock.release()
   await under.allOver()
   t.same(under.statuses, [200, 200, 200, 200])

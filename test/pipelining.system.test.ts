@@ -51,21 +51,21 @@ test('beside 40 connections that pipeline 1,400 requests each another client get
     for (const { socket } of floods) socket.destroy()
   })
   const all = connections * requests
-  const answered = () => floods.reduce((sum, { responses }) => sum + responses, 0)
+  const received = () => floods.reduce((sum, { responses }) => sum + responses, 0)
   for (const flood of floods) flood.send()
   let served = 0
   // Each of them waits for the one before: as many turns of the event loop as it takes are between them.
-  const answering = until(
-    () => answered() >= all,
-    () => `${answered()} of ${all} are answered`,
-    answered,
+  const receiving = until(
+    () => received() >= all,
+    () => `${received()} of ${all} are answered`,
+    received,
   )
-  await during(answering, async () => {
+  await during(receiving, async () => {
     other.write(request)
     await once(other, 'data')
     served += 1
   })
-  t.equal(answered(), all)
+  t.equal(received(), all)
   t.comment(`${served} requests of the other client`)
   // One in 640 before: every turn of the event loop began 16 requests of each connection.
   t.ok(served > all / 320, `${served}`)

@@ -10,7 +10,7 @@ export interface OpenReceivers {
   readonly behaviours: readonly Behaviour[]
 }
 
-export interface AskReceivers {
+export interface ReportRequest {
   readonly kind: 'report'
 }
 
@@ -19,7 +19,7 @@ export interface ReceiverReport {
   readonly reached: Readonly<Record<string, number>>
   /**
    * When something had come that came again, although its connection was not closed behind it. On a machine that stands still for
-   * longer than the broker waits, that closes the connection before it has read the answer.
+   * longer than the broker waits, that closes the connection before it has read the response.
    */
   readonly repeated: readonly number[]
   /** Values that came before one that is less, as texts. */
@@ -130,7 +130,7 @@ class Receiver {
 }
 
 let receivers: readonly Receiver[] = []
-process.on('message', async (question: OpenReceivers | AskReceivers) => {
+process.on('message', async (question: OpenReceivers | ReportRequest) => {
   if (question.kind === 'report') {
     process.send?.(receivers.map(({ report }) => report))
     return

@@ -225,17 +225,17 @@ export class RunningBroker {
 
   /** Resolves when it says that it is ready: one that has much else to do may take longer than health waits for its partitions. */
   async becomesReady(): Promise<void> {
-    let said = ''
+    let received = ''
     const isReady = async (): Promise<boolean> => {
       const reply = await this.send('GET', '/health/ready').catch((fault: unknown) => String(fault))
-      said = typeof reply === 'string' ? reply : `${reply.status} ${reply.text}`
-      return said.startsWith('200 ')
+      received = typeof reply === 'string' ? reply : `${reply.status} ${reply.text}`
+      return received.startsWith('200 ')
     }
-    await until(isReady, () => `the broker is ready: ${said}`)
+    await until(isReady, () => `the broker is ready: ${received}`)
   }
 
   /** Resolves when it says that its storage is full: while a partition is slow that is the reason why it is not ready. */
-  async saysFull(): Promise<void> {
+  async reportsFull(): Promise<void> {
     const isFull = async () => /unavailable.*storage full/s.test((await this.send('GET', '/health/ready')).text)
     await until(isFull, 'the broker says that its storage is full')
   }
@@ -279,6 +279,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // Not every answer is JSON; a test that expects it will say so.
+    return undefined // Not every response is JSON; a test that expects it will say so.
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
-import { answering, FarEnd } from './far-end.js'
+import { FarEnd, responding } from './far-end.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
@@ -25,8 +25,8 @@ function registration(providingApplication: string, name: string) {
 }
 
 test('no secret appears in a line at any level, in a metric, or in what management answers', async (t) => {
-  const provider = await FarEnd.listen(t, answering(200))
-  const receiver = await FarEnd.listen(t, answering(404))
+  const provider = await FarEnd.listen(t, responding(200))
+  const receiver = await FarEnd.listen(t, responding(404))
   const flags = ['-logLevel', 'DEBUG', '-t', '0-255', '-verbose', '5', '-logSummary', '1', '-relogAlarms']
   const broker = await RunningBroker.start(t, [...flags, '-adminToken', adminToken])
   const send = (path: string, body?: unknown) =>
@@ -59,10 +59,10 @@ test('no secret appears in a line at any level, in a metric, or in what manageme
 
   const subscription = { entities: [road], reference: receiver.url(), duration: 'P1M' }
   t.match(await send('/v1/subscribeContext', subscription), 'subscribeResponse')
-  const refused = await send('/v1/subscribeContext', { ...subscription, reference: `${user}1/` })
-  t.match(refused, 'Invalid URL')
+  const response = await send('/v1/subscribeContext', { ...subscription, reference: `${user}1/` })
+  t.match(response, 'Invalid URL')
   const contextElements = [{ ...road, attributes: [{ name: 'lamp', type: '', value: 'on' }] }]
-  responses.push(refused, await send('/v1/updateContext', { contextElements, updateAction: 'APPEND' }))
+  responses.push(response, await send('/v1/updateContext', { contextElements, updateAction: 'APPEND' }))
   for (const wrong of [
     `{"reference":"${user}1/`,
     { ...subscription, colour: `${user}1/` },

@@ -17,7 +17,7 @@ test('of a large update that fills the storage each element is answered as it is
       await posted(stored.pop() ?? 0, 'DELETE', [], 500)
       continue
     }
-    const codes = answered(reply.json)
+    const codes = codesIn(reply.json)
     t.equal(codes.length, 1000)
     if (codes.every((code) => code === '200')) {
       stored.push(n)
@@ -33,6 +33,6 @@ test('of a large update that fills the storage each element is answered as it is
   t.fail('no update filled the storage')
 })
 
-function answered(json: unknown): readonly unknown[] {
+function codesIn(json: unknown): readonly unknown[] {
   return items(member(json, 'contextResponses')).map((response) => member(member(response, 'statusCode'), 'code'))
 }

@@ -10,17 +10,17 @@ async function shown(broker: RunningBroker, text: string): Promise<void> {
 
 test('a full partition refuses to grow with 503 and an alarm, still reads and removes, and takes again', async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '1', '-dbSizeMax', '16', '-logSummary', '1'])
-  let refused: Awaited<ReturnType<RunningBroker['update']>> | undefined
-  for (let n = 0; n < 60 && !refused; n += 1) {
+  let refusal: Awaited<ReturnType<RunningBroker['update']>> | undefined
+  for (let n = 0; n < 60 && !refusal; n += 1) {
     const reply = await broker.update('APPEND', { id: `Book${n}`, attributes: [page] })
-    if (reply.status !== 200) refused = reply
+    if (reply.status !== 200) refusal = reply
   }
-  t.equal(refused?.status, 503)
-  t.equal(refused?.headers.get('retry-after'), '60')
+  t.equal(refusal?.status, 503)
+  t.equal(refusal?.headers.get('retry-after'), '60')
   const details = { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' } }
-  t.same(refused?.json, details)
+  t.same(refusal?.json, details)
   await shown(broker, 'Raising alarm DatabaseError: storage full in partition 0')
-  await broker.saysFull()
+  await broker.reportsFull()
   t.equal((await broker.send('GET', '/v1/contextEntities/Book0')).status, 200)
   for (let n = 0; n < 10; n += 1) t.equal((await broker.send('DELETE', `/v1/contextEntities/Book${n}`)).status, 200)
   t.equal((await broker.update('APPEND', { id: 'Leaf', attributes: [{ name: 'a', value: '1' }] })).status, 200)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { addressOf, Connection } from '../bench/connection.js'
 import { written } from '../bench/request.js'
-import type { AskReceivers, Behaviour, OpenReceivers, ReceiverReport } from './receivers-process.js'
+import type { Behaviour, OpenReceivers, ReceiverReport, ReportRequest } from './receivers-process.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
@@ -23,7 +23,7 @@ const kills = 3
  */
 const aroundKill_ms = 10_000
 
-/** For how long the broker waits for the answer of a receiver. */
+/** For how long the broker waits for the response of a receiver. */
 const httpTimeout_ms = 10_000
 
 /** A kill, from its signal until the process had ended, which takes seconds on a busy machine. */
@@ -81,11 +81,11 @@ class Receivers {
   }
 
   report(): Promise<readonly ReceiverReport[]> {
-    const question: AskReceivers = { kind: 'report' }
+    const question: ReportRequest = { kind: 'report' }
     return this.#ask(question) as Promise<readonly ReceiverReport[]>
   }
 
-  async #ask(question: OpenReceivers | AskReceivers): Promise<unknown> {
+  async #ask(question: OpenReceivers | ReportRequest): Promise<unknown> {
     const response = once(this.#child, 'message')
     this.#child.send(question)
     return (await response)[0]
@@ -264,7 +264,7 @@ test('every live receiver ends with every notice, in order, though receivers fai
   const slowest_ms = killed.map((kill) => `${Math.round(kill.slowest_ms)} ms`).join(', ')
   t.comment(`${repeated.length} notices came more than once, up to ${furthest_ms} ms from a kill`)
   t.comment(`by each kill an update had taken up to ${slowest_ms}`)
-  await statesTell(t, broker, ids)
+  await checkStates(t, broker, ids)
 })
 
 interface State {
@@ -294,7 +294,7 @@ function whenFailed(broker: RunningBroker, ids: readonly string[]): Promise<Read
 }
 
 /** Operators see which receivers fail, and what waits for them. */
-async function statesTell(t: Test, broker: RunningBroker, ids: readonly string[]): Promise<void> {
+async function checkStates(t: Test, broker: RunningBroker, ids: readonly string[]): Promise<void> {
   const states = await whenFailed(broker, ids)
   for (const [at, { receiver, entities: own }] of meant.entries()) {
     const state = states.get(ids[at] ?? '')

@@ -37,8 +37,8 @@ test('a single element is traced by the partition that parses it, with strict id
   const broker = await RunningBroker.start(t, ['-partitions', '1', '-strictNgsiv1Ids', '-t', '40,42'])
   await broker.update('APPEND', update)
   t.same(await areas(broker, 'parse'), new Set(['parse']))
-  const refused = await broker.update('APPEND', { ...update, id: 'Pump?' })
-  t.match(refused.json, { errorCode: { code: '400' } })
+  const response = await broker.update('APPEND', { ...update, id: 'Pump?' })
+  t.match(response.json, { errorCode: { code: '400' } })
   t.same(await areas(broker, 'parse', 'parse.check'), new Set(['parse', 'parse.check']))
 })
 

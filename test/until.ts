@@ -14,7 +14,7 @@ const waiting = new Set<() => string>()
 
 /** What is waited for now. */
 export function waits(): readonly string[] {
-  return Array.from(waiting, (says) => says())
+  return Array.from(waiting, (describe) => describe())
 }
 
 type Found<T> = Exclude<Awaited<T>, false | undefined>
@@ -30,20 +30,21 @@ export async function until<T>(
 ): Promise<Found<T>> {
   const begun_ms = performance.now()
   let [since_ms, reached] = [begun_ms, progress()]
-  const says = typeof what === 'string' ? () => what : what
-  waiting.add(says)
+  const describe = typeof what === 'string' ? () => what : what
+  waiting.add(describe)
   try {
     for (let found = await look(); ; found = await look()) {
       if (isFound(found)) return found
       const now_ms = performance.now()
       if (progress() !== reached) [since_ms, reached] = [now_ms, progress()]
-      if (now_ms - since_ms > limit_ms) throw new Error(`it did not come about within ${limit_ms / 1000} s: ${says()}`)
+      if (now_ms - since_ms > limit_ms)
+        throw new Error(`it did not come about within ${limit_ms / 1000} s: ${describe()}`)
       const waited_ms = now_ms - begun_ms
       const pause_ms = Math.min(Math.max(look_ms, waited_ms * pauseShare), longestLook_ms)
       await (waited_ms < look_ms ? nextTurn() : delay(pause_ms))
     }
   } finally {
-    waiting.delete(says)
+    waiting.delete(describe)
   }
 }
 

@@ -66,9 +66,9 @@ test('benchmarks of clusters refuse with a text where there is no etcd', { skip:
   const script = fileURLToPath(new URL('../../bench/run.js', import.meta.url))
   for (const bench of ['cluster', 'cluster-pauses', 'cluster-join']) {
     const environment = { ...process.env, PATH: programs }
-    const refused = spawnSync(process.execPath, [script, bench], { env: environment, encoding: 'utf8' })
-    t.equal(refused.status, 2)
-    t.match(refused.stderr, new RegExp(`^${bench}: etcd and etcdctl are to be on the path`, 'm'))
+    const refusal = spawnSync(process.execPath, [script, bench], { env: environment, encoding: 'utf8' })
+    t.equal(refusal.status, 2)
+    t.match(refusal.stderr, new RegExp(`^${bench}: etcd and etcdctl are to be on the path`, 'm'))
   }
 })
 

@@ -6,9 +6,9 @@ import { listening as listeningPort } from '../far-end.js'
 
 const get = written({ verb: 'GET', path: '/' }, { host: 'localhost', port: 80 })
 
-async function listening(t: Test, listener: RequestListener): Promise<Address & { readonly opened: () => number }> {
+async function listening(t: Test, handler: RequestListener): Promise<Address & { readonly opened: () => number }> {
   let opened = 0
-  const server = createServer(listener)
+  const server = createServer(handler)
   server.on('connection', () => {
     opened += 1
   })
@@ -21,7 +21,7 @@ function connected(t: Test, address: Address, timeout_ms?: number): Connection {
   return connection
 }
 
-test('many requests go over one connection, and large answers arrive whole', async (t) => {
+test('many requests go over one connection, and large responses arrive whole', async (t) => {
   const body = 'ü'.repeat(100_000)
   const server = await listening(t, (_, response) => response.end(body))
   const connection = connected(t, server)
@@ -36,7 +36,7 @@ test('a connection that the server closes between two requests is opened again',
   t.equal(server.opened(), 2)
 })
 
-test('a connection that is lost before the answer says so', async (t) => {
+test('a connection that is lost before the response says so', async (t) => {
   const server = await listening(t, (request) => request.socket.destroy())
   const lost = connected(t, server).ask(get)
   await t.rejects(lost, new Disconnected('the server closed the connection', false))

@@ -34,18 +34,18 @@ test('the reading of a device is taken only from one that is whole', async (t) =
   t.same(readingOf('{}'), { wrong: 'no attribute humidity' })
 })
 
-test('an answer is a success only when every NGSI code in it is 200', async (t) => {
+test('a response is a success only when every NGSI code in it is 200', async (t) => {
   const item = (code: string) => ({ contextElement: {}, statusCode: { code } })
   t.equal(refusalIn(JSON.stringify({ contextResponses: [item('200'), item('200')] })), undefined)
   t.equal(refusalIn(JSON.stringify(item('200'))), undefined)
-  for (const refused of [
+  for (const failure of [
     { contextResponses: [item('200'), item('404')] },
     { errorCode: { code: '400' } },
     { orionError: { code: '400' } },
     item('404'),
     {},
   ]) {
-    t.type(refusalIn(JSON.stringify(refused)), 'string', JSON.stringify(refused))
+    t.type(refusalIn(JSON.stringify(failure)), 'string', JSON.stringify(failure))
   }
   t.match(refusalIn('<html>'), /no JSON/)
 })

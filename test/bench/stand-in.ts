@@ -29,14 +29,14 @@ const entities = new Map<string, Map<string, unknown>>()
 for (const line of existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []) apply(JSON.parse(line))
 
 const server = createServer(async (request, response) => {
-  const answer = answered(`${request.method} ${request.url}`, await bodyOf(request))
-  response.writeHead(answer === undefined ? 503 : 200, { 'Content-Type': 'application/json' })
-  response.end(JSON.stringify(answer))
+  const content = contentOf(`${request.method} ${request.url}`, await bodyOf(request))
+  response.writeHead(content === undefined ? 503 : 200, { 'Content-Type': 'application/json' })
+  response.end(JSON.stringify(content))
 })
 server.listen(Number(values.port), '127.0.0.1')
 process.on('SIGTERM', () => process.exit(0))
 
-function answered(target: string, body: string): object | undefined {
+function contentOf(target: string, body: string): object | undefined {
   if (target === 'GET /version') return { orion: { version: 'stand-in' } }
   if (target === 'DELETE /statistics') return { message: 'All statistics counter reset' }
   if (target === 'GET /statistics') return statistics()

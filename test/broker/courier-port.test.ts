@@ -19,20 +19,20 @@ const request: StreamRequest = {
 /** A front end's port, and the courier behind it, which opens every stream. */
 function connected(t: Test) {
   const { port1, port2 } = new MessageChannel()
-  const told: StreamInstruction[] = []
-  const tell = (report: StreamReport): void => port2.postMessage(report)
+  const instructions: StreamInstruction[] = []
+  const report = (report: StreamReport): void => port2.postMessage(report)
   port2.on('message', (instruction: StreamInstruction) => {
-    told.push(instruction)
-    if (instruction.kind === 'open') tell({ kind: 'opened', stream: instruction.stream })
+    instructions.push(instruction)
+    if (instruction.kind === 'open') report({ kind: 'opened', stream: instruction.stream })
   })
   const courier = new CourierPort()
   courier.connect(port1)
   t.teardown(() => courier.close())
-  return { courier, told, tell, port1, port2 }
+  return { courier, instructions, report, port1, port2 }
 }
 
 test('a report that cannot be read ends the streams that are open, and others open behind it', async (t) => {
-  const { courier, told, tell, port1, port2 } = connected(t)
+  const { courier, instructions, report, port1, port2 } = connected(t)
   const before: StreamPiece[] = []
   t.match(await courier.open(request, (piece) => before.push(piece)), { ok: true })
   // The courier does not answer a confirmation here.
@@ -45,10 +45,10 @@ test('a report that cannot be read ends the streams that are open, and others op
   const after: StreamPiece[] = []
   const opened = await courier.open(request, (piece) => after.push(piece))
   t.match(opened, { ok: true })
-  t.match(told, [{ kind: 'open' }, { kind: 'confirm' }, { kind: 'closed', stream: 1 }, { kind: 'open' }])
-  const stream = told.flatMap((each) => (each.kind === 'open' ? [each.stream] : [])).at(-1) ?? 0
-  tell({ kind: 'events', stream: 1, text: 'late', notices: 1 })
-  tell({ kind: 'events', stream, text: 'new', notices: 1 })
+  t.match(instructions, [{ kind: 'open' }, { kind: 'confirm' }, { kind: 'closed', stream: 1 }, { kind: 'open' }])
+  const stream = instructions.flatMap((each) => (each.kind === 'open' ? [each.stream] : [])).at(-1) ?? 0
+  report({ kind: 'events', stream: 1, text: 'late', notices: 1 })
+  report({ kind: 'events', stream, text: 'new', notices: 1 })
   await until(() => after.length > 0)
   t.match(after, [{ kind: 'events', text: 'new' }])
   t.equal(before.length, 1, 'nothing comes on the stream that has ended')

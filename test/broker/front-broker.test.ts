@@ -36,19 +36,20 @@ function givenFront(...held: readonly (readonly [id: string, type: string, path:
       },
     },
   })
-  return { broker, asked: requests, answers: responses }
+  return { broker, requests, responses }
 }
 
 test('the owners of the partitions of many entities are asked once, and each of them once', async (t) => {
-  const {
-    broker,
-    asked: request,
-    answers: responses,
-  } = givenFront(['0a', 'Silo', '/x'], ['0a', 'Silo', '/y'], ['0a', 'Tank', '/z'], ['2b', 'Tank', '/x'])
+  const { broker, requests, responses } = givenFront(
+    ['0a', 'Silo', '/x'],
+    ['0a', 'Silo', '/y'],
+    ['0a', 'Tank', '/z'],
+    ['2b', 'Tank', '/x'],
+  )
   const named = ['0a', '0a', '2b', '2c', '0d'].map((text) => ({ id: id(text), type: type('Silo') }))
   const found = await broker.pathsOf(tenant, everywhere, [...named, { id: id('0a'), type: undefined }], waiting)
   t.same(found, ok([['/x', '/y'], ['/x', '/y'], [], [], [], ['/x', '/y', '/z']]))
-  t.same(request, [[0, 2]])
+  t.same(requests, [[0, 2]])
   responses.confirmed = false
   t.match(await broker.pathsOf(tenant, everywhere, named, waiting), { ok: false, error: { kind: 'notConfirmed' } })
   t.same(await broker.pathsOf(tenant, everywhere, [], waiting), ok([]), 'nothing is to be asked about nothing')

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { type PeerResponder, Peers } from '../../src/broker/services/peers.js'
 
-interface Asking {
+interface Questions {
   readonly names: { readonly request: undefined; readonly part: string }
 }
 
@@ -15,29 +15,29 @@ function unhandled(t: Test): unknown[] {
   return faults
 }
 
-function peer(t: Test, own: number, respond: () => string | Promise<string>, faults: unknown[] = []): Peers<Asking> {
+function peer(t: Test, own: number, respond: () => string | Promise<string>, faults: unknown[] = []): Peers<Questions> {
   // The only question there is.
-  const peers = new Peers<Asking>(own, 2, respond as PeerResponder<Asking>, (fault) => faults.push(fault))
+  const peers = new Peers<Questions>(own, 2, respond as PeerResponder<Questions>, (fault) => faults.push(fault))
   t.teardown(() => peers.close())
   return peers
 }
 
-test('a front end that ends while it makes an answer does not send it, and does not fail over it', async (t) => {
+test('a front end that ends while it makes a response does not send it, and does not fail over it', async (t) => {
   const faults = unhandled(t)
-  const asks = peer(t, 0, () => 'a')
-  let isAsked: () => void = () => {}
-  const requests = new Promise<void>((resolve) => {
-    isAsked = resolve
+  const gatherer = peer(t, 0, () => 'a')
+  let received: () => void = () => {}
+  const request = new Promise<void>((resolve) => {
+    received = resolve
   })
   let respond: (part: string) => void = () => {}
   const ending = peer(t, 1, () => {
-    isAsked()
+    received()
     return new Promise((resolve) => {
       respond = resolve
     })
   })
-  const parts = asks.gather('names', undefined)
-  await requests
+  const parts = gatherer.gather('names', undefined)
+  await request
   ending.close()
   respond('b')
   t.same(await parts, ['a'], 'its part is missing, like one that comes too late')
@@ -46,20 +46,20 @@ test('a front end that ends while it makes an answer does not send it, and does 
 
 test('a front end that fails over a question says so where it happens, and its part is missing', async (t) => {
   const faults = unhandled(t)
-  const told: unknown[] = []
-  const asks = peer(t, 0, () => 'a')
+  const reported: unknown[] = []
+  const gatherer = peer(t, 0, () => 'a')
   const fault = new Error('no figures')
-  peer(t, 1, () => Promise.reject(fault), told)
-  t.same(await asks.gather('names', undefined), ['a'])
-  t.same(told, [fault])
+  peer(t, 1, () => Promise.reject(fault), reported)
+  t.same(await gatherer.gather('names', undefined), ['a'])
+  t.same(reported, [fault])
   t.same(faults, [])
 })
 
 test('who asks after the end has its own part alone, at once', async (t) => {
   const faults = unhandled(t)
-  const asks = peer(t, 0, () => 'a')
-  asks.close()
-  t.same(await Promise.race([asks.gather('names', undefined), delay(100, 'late')]), ['a'])
+  const gatherer = peer(t, 0, () => 'a')
+  gatherer.close()
+  t.same(await Promise.race([gatherer.gather('names', undefined), delay(100, 'late')]), ['a'])
   const failing = peer(t, 0, () => Promise.reject(new Error('no figures')))
   failing.close()
   await t.rejects(failing.gather('names', undefined), /no figures/)

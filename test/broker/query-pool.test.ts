@@ -40,7 +40,7 @@ interface Around {
   readonly handles: ReadPool
   readonly measures: Measures
   /** Lines of the log. */
-  readonly said: string[]
+  readonly lines: string[]
 }
 
 async function around(t: Test, entry = queryEntry): Promise<Around> {
@@ -55,7 +55,7 @@ async function around(t: Test, entry = queryEntry): Promise<Around> {
   const stops = ScanStops.memory(4)
   const readPool = new ReadPool(pool, 0, measures.wait('dbConnectionPool', 0))
   const workers: Worker[] = []
-  const said: string[] = []
+  const lines: string[] = []
   const watch = (worker: Worker): number => workers.push(worker)
   process.on('worker', watch)
   const queries = new QueryPool({
@@ -68,20 +68,20 @@ async function around(t: Test, entry = queryEntry): Promise<Around> {
     members: new PoolThreads(members),
     ended: (number) => readPool.giveBackOf(row + number),
     workerData: { storage: { ...storeSettings, paths: [folder] }, memory, row, members, stops, page_bytes: 2 ** 20 },
-    log: { error: (_, text) => said.push(text) },
+    log: { error: (_, text) => lines.push(text) },
   })
   t.teardown(async () => {
     process.off('worker', watch)
     await queries.close()
   })
-  return { queries, workers, handles: readPool, measures, said }
+  return { queries, workers, handles: readPool, measures, lines }
 }
 
 test('a query thread that dies in its scans gives back what it held, and keeps its row', {
   timeout: 300_000,
 }, async (t) => {
   const entry = new URL('./fixtures/mortal-query.js', import.meta.url)
-  const { queries, workers, handles: readPool, measures, said } = await around(t, entry)
+  const { queries, workers, handles: readPool, measures, lines } = await around(t, entry)
   const deaths = new BroadcastChannel('query threads die')
   t.teardown(() => deaths.close())
   measures.switchPart('semWait', true, process.hrtime.bigint())
@@ -108,8 +108,8 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
   t.ok((await queries.page(long)).ok)
   t.equal(readPool.free, handles, 'all handles are there')
   t.equal(workers.length, 4, 'each thread was replaced')
-  t.equal(said.length, 3)
-  t.match(said[0], /a query thread failed: exit code 1/)
+  t.equal(lines.length, 3)
+  t.match(lines[0], /a query thread failed: exit code 1/)
   const table = new CounterTable(measures.memory.waits.table)
   const written = Array.from({ length: table.rows }, (_, row) =>
     Array.from({ length: measures.memory.waits.table.width }, (_, column) => table.cell(row, column)).some(
@@ -121,24 +121,24 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
 })
 
 test('a scan that dies with two threads is refused, others go on', { timeout: 300_000 }, async (t) => {
-  const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
+  const { queries, workers, lines } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
   t.same(await queries.page(long), { ok: false, error: { kind: 'scanLost' } })
   t.same(await queries.types(tenant, []), { ok: true, value: [] })
   t.equal(workers.length, 3, 'each thread was replaced')
-  t.same(said, ['a query thread failed: exit code 3', 'a query thread failed: exit code 3'])
+  t.same(lines, ['a query thread failed: exit code 3', 'a query thread failed: exit code 3'])
 })
 
 test('a fault of a scan ends neither its thread nor is it tried again', { timeout: 300_000 }, async (t) => {
-  const { queries, workers, said } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
+  const { queries, workers, lines } = await around(t, new URL('./fixtures/dying-query.js', import.meta.url))
   await t.rejects(queries.state(long), /a fault of the scan/)
-  t.same([workers.length, said], [1, []])
+  t.same([workers.length, lines], [1, []])
 })
 
 test('a query thread that dies with nothing to do is replaced', { timeout: 300_000 }, async (t) => {
-  const { queries, workers, said } = await around(t)
+  const { queries, workers, lines } = await around(t)
   t.ok((await queries.page(long)).ok)
   workers[0]?.emit('error', new Error('nothing to do'))
   await workers[0]?.terminate()
   t.ok((await queries.page(long)).ok)
-  t.match(said, [/a query thread failed: Error: nothing to do/])
+  t.match(lines, [/a query thread failed: Error: nothing to do/])
 })

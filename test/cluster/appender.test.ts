@@ -24,7 +24,7 @@ class LogsInMemory implements Pick<Engine, 'append'> {
     const outcomes = offers.map((offer) => this.#taken(offer))
     if (this.unanswered === 0) return { ok: true, value: outcomes }
     this.unanswered -= 1
-    return { ok: false, error: { kind: 'unavailable', reason: 'the answer was lost' } }
+    return { ok: false, error: { kind: 'unavailable', reason: 'the response was lost' } }
   }
 
   #taken({ log, expected, bytes, isOwn }: Offer): Appended {
@@ -79,7 +79,7 @@ test('a second record of a log waits until it is known what became of the first 
   const dead = appender.append(0, at(0), election('dead'))
   const successor = appender.append(0, at(0), election('successor'))
   t.same(await Promise.race([Promise.all([dead, successor]), silence(t)]), [first, fenced])
-  t.same(unanswered, ['the answer was lost'])
+  t.same(unanswered, ['the response was lost'])
   t.equal(logs.records.get(0)?.length, 1)
   t.same(logs.requests, [[0], [0], [0]])
 })

@@ -50,13 +50,13 @@ test('a backup of any node has everything that any node had acknowledged before'
   }
   etcd.signal(0, 'SIGSTOP')
   await until(async () => (await b.send('GET', '/v2/entities/Tank0')).status === 503, 'nobody confirms reads')
-  let said = ''
+  let output = ''
   const isRefused = async () => {
-    const refused = await rigel('backup', join(folder, 'unconfirmed'), '--url', b.url)
-    said = `${refused.code}: ${refused.errors}`
-    return /^1: .*answered 503 .*the owner of a partition did not confirm in time/s.test(said)
+    const backup = await rigel('backup', join(folder, 'unconfirmed'), '--url', b.url)
+    output = `${backup.code}: ${backup.errors}`
+    return /^1: .*answered 503 .*the owner of a partition did not confirm in time/s.test(output)
   }
-  await until(isRefused, () => `a backup is refused: ${said}`)
+  await until(isRefused, () => `a backup is refused: ${output}`)
   etcd.signal(0, 'SIGCONT')
   await until(
     async () => (await rigel('backup', join(folder, 'confirmed'), '--url', b.url)).code === 0,

@@ -37,7 +37,7 @@ function givenCluster(t: Test): Given {
 }
 
 /** What a broker says that is not to come up. */
-function refused(t: Test, folder: string, flags: readonly string[]): Promise<string> {
+function startRefusal(t: Test, folder: string, flags: readonly string[]): Promise<string> {
   return RunningBroker.startOn(t, folder, flags).then(
     () => 'it has started',
     (fault: unknown) => (fault instanceof Error ? fault.message : String(fault)),
@@ -60,15 +60,18 @@ test('a single broker becomes the first node of a cluster, with all that it has'
   t.equal(subscribed.status, 201)
   t.equal(await single.end('SIGTERM'), 0)
 
-  t.match(await refused(t, data('a'), node('a')), /ended with 1: .*-cluster needs -clusterTokenFile or -clusterKey/s)
+  t.match(
+    await startRefusal(t, data('a'), node('a')),
+    /ended with 1: .*-cluster needs -clusterTokenFile or -clusterKey/s,
+  )
   const a = await RunningBroker.startOn(t, data('a'), node('a', ...link))
   await levelsShown(a, '1')
   await setLevels(a, '2')
   const other = node('b', ...link, '-partitions', '3')
-  t.match(await refused(t, data('b'), other), /ended with 6: .*2 partitions.*without -partitions/s)
+  t.match(await startRefusal(t, data('b'), other), /ended with 6: .*2 partitions.*without -partitions/s)
   const [b, c] = await Promise.all(['b', 'c'].map((name) => RunningBroker.startOn(t, data(name), node(name, ...link))))
   if (b === undefined || c === undefined) return
-  t.match(await refused(t, data('d'), node('c', ...link)), /ended with 6: .*node c of it has another data folder/s)
+  t.match(await startRefusal(t, data('d'), node('c', ...link)), /ended with 6: .*node c of it has another data folder/s)
   for (const each of [b, c]) {
     await levelsShown(each, '2')
     const { json } = await each.send('GET', '/v2/subscriptions')
@@ -77,13 +80,13 @@ test('a single broker becomes the first node of a cluster, with all that it has'
   await setLevels(c, '3')
   await until(() => receiver.bodies.some((body) => /"value" ?: ?"?3/.test(body)), 'the receiver is told')
   t.equal(await c.end('SIGTERM'), 0)
-  const renamed = await refused(t, data('c'), node('d', ...link))
+  const renamed = await startRefusal(t, data('c'), node('d', ...link))
   t.match(renamed, /ended with 6: .*this data folder is that of its node c: start with -nodeName c/s)
 
   const alone = await RunningBroker.startOn(t, data('e'), ['-partitions', '2', '-httpThreads', '1'])
   await setLevels(alone, '9')
   t.equal(await alone.end('SIGTERM'), 0)
-  t.match(await refused(t, data('e'), node('e', ...link)), /ended with 6: .*data of its own/s)
+  t.match(await startRefusal(t, data('e'), node('e', ...link)), /ended with 6: .*data of its own/s)
   await alone.run()
   await levelsShown(alone, '9')
   for (const each of [b, a]) t.equal(await each.end('SIGTERM'), 0)

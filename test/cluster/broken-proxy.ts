@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 
 /**
  * What a proxy does with what passes: all of it; it comes late; nothing comes until the proxy is open again, and connections
- * stay; answers are lost and connections cut; nobody is let through.
+ * stay; responses are lost and connections cut; nobody is let through.
  */
 export type ProxyState = 'open' | 'slow' | 'silent' | 'deaf' | 'closed'
 
@@ -19,7 +19,7 @@ export class BrokenProxy {
   #state: ProxyState = 'open'
   /** Who waits until it is not silent any more. */
   #waiting: (() => void)[] = []
-  /** Answers that were lost. */
+  /** Responses that were lost. */
   lost = 0
 
   private constructor(server: Server) {

@@ -15,7 +15,7 @@ if (noEtcd === false) {
 }
 
 /** What a broker that is not to come up has ended with, and its last words. */
-async function refused(t: Test, folder: string, flags: readonly string[]): Promise<string> {
+async function startRefusal(t: Test, folder: string, flags: readonly string[]): Promise<string> {
   return RunningBroker.startOn(t, folder, flags).then(
     () => 'it has started',
     (fault: unknown) => (fault instanceof Error ? fault.message : String(fault)),
@@ -52,11 +52,11 @@ test('what was acknowledged is there after SIGKILL, and the folder is bound to i
   t.equal(await broker.end('SIGTERM'), 0)
 
   t.match(
-    await refused(t, broker.folder, ['-partitions', '2']),
+    await startRefusal(t, broker.folder, ['-partitions', '2']),
     new RegExp(`ended with 3: .*belongs to cluster ${cluster}`, 's'),
   )
   const other = [...nodeFlags(etcd, 'other', 'a'), ...tokenFlags(folder)]
-  t.match(await refused(t, broker.folder, other), /ended with 3: .*belongs to cluster .*, not to other/s)
+  t.match(await startRefusal(t, broker.folder, other), /ended with 3: .*belongs to cluster .*, not to other/s)
 })
 
 /** An update whose record etcd does not take is refused alone. */

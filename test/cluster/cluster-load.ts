@@ -74,11 +74,11 @@ export class ClusterLoad {
       this.#writers.every(({ acknowledgements }, at) => acknowledgements > (written[at] ?? 0) + 1)
     const isRead = (): boolean =>
       this.#nodes.every((node, at) => !nodes.includes(node) || (this.#reads[at] ?? 0) > (read[at] ?? 0) + 1)
-    const said =
+    const progress =
       (): string => `${this.#writers.map(({ acknowledgements }, at) => acknowledgements - (written[at] ?? 0))} \
 were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} shown`
     await until(() => isWritten() && isRead(), 'the load goes on').catch((fault: unknown) => {
-      throw new Error(`the load does not go on: ${said()}`, { cause: fault })
+      throw new Error(`the load does not go on: ${progress()}`, { cause: fault })
     })
   }
 
@@ -204,7 +204,7 @@ function differing(replica: readonly string[], first: readonly string[]): string
     .join('\n')
 }
 
-/** Sends a value to a node. Not known is what the answer says that of: it is not carried out behind what is acknowledged later. */
+/** Sends a value to a node. Not known is what the response says that of: it is not carried out behind what is acknowledged later. */
 async function outcomeOf(
   node: RunningBroker,
   id: string,
@@ -212,7 +212,7 @@ async function outcomeOf(
 ): Promise<'done' | 'refused' | 'unknown' | 'unanswered'> {
   const attributes = [{ name: 'level', type: 'Number', value: String(value) }]
   const sent = node.update('APPEND', { id, type: 'Tank', isPattern: 'false', attributes })
-  const reply = await answered(sent).catch((fault: unknown) => (wasNotSent(fault) ? 'refused' : undefined))
+  const reply = await inTime(sent).catch((fault: unknown) => (wasNotSent(fault) ? 'refused' : undefined))
   if (reply === 'refused') return reply
   if (reply === undefined) return 'unanswered'
   if (reply.status === 200 && refusalIn(reply.text) === undefined) return 'done'
@@ -221,17 +221,17 @@ async function outcomeOf(
 
 /** The value that a node shows, 0 where there is no entity; nothing when it does not answer, or refuses to. */
 async function valueAt(node: RunningBroker, id: string): Promise<number | undefined> {
-  const reply = await answered(node.send('GET', `/v2/entities/${id}/attrs/level`)).catch(() => undefined)
+  const reply = await inTime(node.send('GET', `/v2/entities/${id}/attrs/level`)).catch(() => undefined)
   if (reply?.status === 404) return 0
   return reply?.status === 200 ? Number(member(reply.json, 'value')) : undefined
 }
 
 /** Nothing when it takes too long. */
-async function answered<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+async function inTime<Value>(request: Promise<Value>): Promise<Value | undefined> {
   const late = new AbortController()
   const limit = delay(patience_ms, undefined, { signal: late.signal }).catch(() => undefined)
   try {
-    return await Promise.race([asked, limit])
+    return await Promise.race([request, limit])
   } finally {
     late.abort()
   }

@@ -26,7 +26,7 @@ test('a node that ends while etcd is gone keeps all that it has acknowledged', {
   })
   await until(() => tanks.every((id) => (acknowledged.get(id) ?? 0) > 50), 'there are updates')
   await etcd.kill(0)
-  // Turns are under way now that get no answer.
+  // Turns are under way now that get no response.
   const ended = node.end('SIGTERM')
   isGone = true
   t.equal(await ended, 0, 'it ends in order')

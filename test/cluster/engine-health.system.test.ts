@@ -21,8 +21,8 @@ async function isReady(broker: RunningBroker): Promise<boolean> {
 /** Resolves when a broker says that it is not ready, for this reason. */
 function notReady(broker: RunningBroker, reason: string): Promise<true> {
   return until(async () => {
-    const [status, said] = await readiness(broker)
-    return status === 503 && said === reason
+    const [status, why] = await readiness(broker)
+    return status === 503 && why === reason
   }, `a broker that is updated by nobody says: ${reason}`)
 }
 

@@ -33,14 +33,14 @@ async function begun(t: Test, logs: readonly LogName[], urls = etcd.urls, after 
   const heads = new Map(logs.map((log) => [log, at(after)]))
   t.ok((await whenAvailable(() => other.begin('what it is', heads, 'its nodes'))).ok)
   const unanswered: string[] = []
-  const answered: number[] = []
+  const acknowledged: number[] = []
   const appender = new Appender(engine, {
-    answered: (records) => answered.push(records),
+    answered: (records) => acknowledged.push(records),
     unanswered: (reason) => unanswered.push(reason),
     invalid: (reason) => t.fail(reason),
   })
   t.teardown(() => appender.close())
-  return { engine, other, appender, unanswered, answered }
+  return { engine, other, appender, unanswered, acknowledged }
 }
 
 function record(text: string): Buffer {
@@ -105,16 +105,16 @@ test('a writer that has slept through a truncation is fenced', { skip: noEtcd },
 
 test('records of many logs that wait share a request, each with its own outcome', { skip: noEtcd }, async (t) => {
   const logs = Array.from({ length: 80 }, (_, number) => number)
-  const { appender, answered } = await begun(t, logs)
+  const { appender, acknowledged } = await begun(t, logs)
   const outcomes = await Promise.all(logs.map((log) => appender.append(log, at(log === 7 ? 3 : 0), record('together'))))
   for (const [log, outcome] of outcomes.entries()) {
     t.same(outcome, log === 7 ? { ok: false, error: { kind: 'fenced', last: 0 } } : { ok: true, value: 1 })
   }
   t.same(
-    answered.reduce((sum, records) => sum + records, 0),
+    acknowledged.reduce((sum, records) => sum + records, 0),
     logs.length,
   )
-  t.ok(answered.length <= 4, `${answered.length} requests`)
+  t.ok(acknowledged.length <= 4, `${acknowledged.length} requests`)
 })
 
 test('two records of one log are not offered in one request, which etcd calls invalid', { skip: noEtcd }, async (t) => {

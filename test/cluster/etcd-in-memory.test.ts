@@ -2,10 +2,10 @@ import { test } from 'tap'
 import { EtcdEngine } from '../../src/storage/etcd/etcd-engine.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { EtcdInMemory } from './etcd-in-memory.js'
-import { asksRules } from './etcd-rules.js'
+import { checkRules } from './etcd-rules.js'
 
 test('etcd in memory has the rules of a real one', async (t) => {
-  await asksRules(t, new EtcdInMemory().client(), '/rules')
+  await checkRules(t, new EtcdInMemory().client(), '/rules')
 })
 
 test('a full one takes no record, and deletes', async (t) => {
@@ -21,7 +21,7 @@ test('a full one takes no record, and deletes', async (t) => {
   t.same(await engine.append([offer]), { ok: true, value: [{ ok: true, value: 1 }] })
 })
 
-test('an answer that is lost says nothing of what was carried out', async (t) => {
+test('a response that is lost says nothing of what was carried out', async (t) => {
   const etcd = new EtcdInMemory()
   let carried = 0
   const carries = async (): Promise<void> => {

@@ -44,7 +44,7 @@ interface Change {
 interface Watcher {
   readonly from: string
   readonly until: string
-  say(response: WatchResponse): void
+  send(response: WatchResponse): void
   end(fault: CallFault): void
 }
 
@@ -53,7 +53,7 @@ interface Lease {
   timer: NodeJS.Timeout
 }
 
-class Refused extends Error {
+class Refusal extends Error {
   readonly kind: CallFault['kind']
 
   constructor(kind: CallFault['kind'], reason: string) {
@@ -102,7 +102,7 @@ export class EtcdInMemory {
   client(network = nearby): EtcdCalls {
     return {
       call: (name, request) => beforeDeadline(this.#answered(network, name, request)),
-      open: (_name, first, said, ended) => this.#opened(network, first, said, ended),
+      open: (_name, first, received, ended) => this.#opened(network, first, received, ended),
       close: () => {},
     }
   }
@@ -134,7 +134,7 @@ export class EtcdInMemory {
     try {
       return ok(called(request))
     } catch (fault) {
-      if (!(fault instanceof Refused)) throw fault
+      if (!(fault instanceof Refusal)) throw fault
       if (fault.kind === 'invalid') this.invalid.push(fault.message)
       return err({ kind: fault.kind, reason: fault.message })
     }
@@ -143,7 +143,7 @@ export class EtcdInMemory {
   #opened<Name extends keyof EtcdStreams>(
     network: EtcdNetwork,
     first: Parameters<EtcdStreams[Name]>[0],
-    said: (response: ReturnType<EtcdStreams[Name]>) => void,
+    received: (response: ReturnType<EtcdStreams[Name]>) => void,
     ended: (fault: CallFault) => void,
   ): { close(): void } {
     let isOpen = true
@@ -153,16 +153,16 @@ export class EtcdInMemory {
     }
     const end = (fault: CallFault): void => later('client', () => ended(fault))
     // As in `#called`.
-    const say = (response: WatchResponse | ReturnType<EtcdStreams['leaseKeepAlive']>): void =>
-      later('client', () => said(response as ReturnType<EtcdStreams[Name]>))
+    const send = (response: WatchResponse | ReturnType<EtcdStreams['leaseKeepAlive']>): void =>
+      later('client', () => received(response as ReturnType<EtcdStreams[Name]>))
     let watcher: Watcher | undefined
     later('etcd', () => {
       if (network.isLost()) return end(unanswered.error)
       if ('createRequest' in first) {
         const { key, rangeEnd, startRevision } = first.createRequest
-        watcher = { from: key, until: rangeEnd, say, end }
+        watcher = { from: key, until: rangeEnd, send, end }
         this.#watch(watcher, startRevision)
-      } else say(this.#keptAlive(first.ID))
+      } else send(this.#keptAlive(first.ID))
     })
     const close = (): void => {
       isOpen = false
@@ -174,16 +174,16 @@ export class EtcdInMemory {
   #watch(watcher: Watcher, startRevision: number): void {
     const response = { ...this.#headed, canceled: false, cancelReason: '', events: [] }
     if (startRevision <= this.#compacted) {
-      watcher.say({ ...response, canceled: true, cancelReason: 'compacted' })
+      watcher.send({ ...response, canceled: true, cancelReason: 'compacted' })
       return
     }
     this.#watchers.add(watcher)
     const events = this.#history.filter(({ revision, kv }) => revision >= startRevision && isWithin(watcher, kv))
-    watcher.say({ ...response, events })
+    watcher.send({ ...response, events })
   }
 
   #range({ key, rangeEnd, limit = 0, keysOnly = false }: RangeRequest): RangeResponse {
-    if (key === '') throw new Refused('invalid', 'etcdserver: key is not provided')
+    if (key === '') throw new Refusal('invalid', 'etcdserver: key is not provided')
     const found = [...this.#keys.keys()].filter((each) => isIn(each, key, rangeEnd)).sort()
     const most = limit > 0 ? limit : found.length
     return { ...this.#headed, kvs: found.slice(0, most).map((each) => this.#pair(each, keysOnly)) }
@@ -198,9 +198,9 @@ export class EtcdInMemory {
   #transaction(request: TxnRequest): TxnResponse {
     checkOperations(request)
     for (const branch of [request.success, request.failure]) checkKeys(branch)
-    if (bytesOf(request) > requestMost_bytes) throw new Refused('tooLarge', 'etcdserver: request is too large')
+    if (bytesOf(request) > requestMost_bytes) throw new Refusal('tooLarge', 'etcdserver: request is too large')
     const isPutting = [...request.success, ...request.failure].some(({ requestPut }) => requestPut !== undefined)
-    if (this.isFull && isPutting) throw new Refused('full', 'etcdserver: mvcc: database space exceeded')
+    if (this.isFull && isPutting) throw new Refusal('full', 'etcdserver: mvcc: database space exceeded')
     this.#checkLeases(request)
     const changes: Change[] = []
     const response = this.#carriedOut(request, changes)
@@ -208,7 +208,7 @@ export class EtcdInMemory {
     if (isPutting && this.isFilling) {
       this.isFilling = false
       this.isFull = true
-      throw new Refused('full', 'etcdserver: mvcc: database space exceeded')
+      throw new Refusal('full', 'etcdserver: mvcc: database space exceeded')
     }
     return { ...response, ...this.#headed }
   }
@@ -247,7 +247,7 @@ export class EtcdInMemory {
     this.#history.push(...changes)
     for (const watcher of this.#watchers) {
       const events = changes.filter(({ kv }) => isWithin(watcher, kv))
-      if (events.length > 0) watcher.say({ ...this.#headed, canceled: false, cancelReason: '', events })
+      if (events.length > 0) watcher.send({ ...this.#headed, canceled: false, cancelReason: '', events })
     }
   }
 
@@ -259,7 +259,7 @@ export class EtcdInMemory {
   }
 
   #compact(revision: number) {
-    if (revision <= this.#compacted || revision > this.#revision) throw new Refused('compacted', 'mvcc: compacted')
+    if (revision <= this.#compacted || revision > this.#revision) throw new Refusal('compacted', 'mvcc: compacted')
     this.#compacted = revision
     this.#history = this.#history.filter((change) => change.revision > revision)
     return this.#headed
@@ -268,13 +268,13 @@ export class EtcdInMemory {
   #checkLeases({ success, failure }: TxnRequest): void {
     for (const { requestPut } of [...success, ...failure]) {
       const lease = requestPut?.lease ?? 0
-      if (lease !== 0 && !this.#leases.has(lease)) throw new Refused('refused', 'etcdserver: requested lease not found')
+      if (lease !== 0 && !this.#leases.has(lease)) throw new Refusal('refused', 'etcdserver: requested lease not found')
     }
   }
 
   #grant(id: number, TTL: number) {
-    if (this.isFull) throw new Refused('full', 'etcdserver: mvcc: database space exceeded')
-    if (this.#leases.has(id)) throw new Refused('refused', 'etcdserver: lease already exists')
+    if (this.isFull) throw new Refusal('full', 'etcdserver: mvcc: database space exceeded')
+    if (this.#leases.has(id)) throw new Refusal('refused', 'etcdserver: lease already exists')
     this.#leases.set(id, { TTL, timer: this.#ending(id, TTL) })
     return { ...this.#headed, TTL }
   }
@@ -293,7 +293,7 @@ export class EtcdInMemory {
 
   #revoke(id: number) {
     const lease = this.#leases.get(id)
-    if (lease === undefined) throw new Refused('refused', 'etcdserver: requested lease not found')
+    if (lease === undefined) throw new Refusal('refused', 'etcdserver: requested lease not found')
     clearTimeout(lease.timer)
     this.#leases.delete(id)
     const changes: Change[] = []
@@ -305,11 +305,11 @@ export class EtcdInMemory {
 
 /** As `EtcdClient` waits: what it has given up may be carried out later. */
 function beforeDeadline<Response>(
-  answered: Promise<Result<Response, CallFault>>,
+  response: Promise<Result<Response, CallFault>>,
 ): Promise<Result<Response, CallFault>> {
   return new Promise((resolve, reject) => {
     const deadline = setTimeout(() => resolve(unanswered), deadline_ms)
-    answered.finally(() => clearTimeout(deadline)).then(resolve, reject)
+    response.finally(() => clearTimeout(deadline)).then(resolve, reject)
   })
 }
 
@@ -325,7 +325,7 @@ function isWithin({ from, until }: Watcher, { key }: KeyValue): boolean {
 
 function checkOperations({ compare, success, failure }: TxnRequest): void {
   if (Math.max(compare.length, success.length, failure.length) > operationsMost)
-    throw new Refused('invalid', 'etcdserver: too many operations in txn request')
+    throw new Refusal('invalid', 'etcdserver: too many operations in txn request')
   for (const { requestTxn } of [...success, ...failure]) if (requestTxn) checkOperations(requestTxn)
 }
 
@@ -335,14 +335,14 @@ function checkKeys(operations: readonly RequestOp[]): ReadonlySet<string> {
   for (const { requestPut, requestTxn } of operations) {
     const added = requestPut ? [requestPut.key] : requestTxn ? bothBranches(requestTxn) : []
     for (const key of added) {
-      if (key === '') throw new Refused('invalid', 'etcdserver: key is not provided')
-      if (keys.has(key)) throw new Refused('invalid', 'etcdserver: duplicate key given in txn request')
+      if (key === '') throw new Refusal('invalid', 'etcdserver: key is not provided')
+      if (keys.has(key)) throw new Refusal('invalid', 'etcdserver: duplicate key given in txn request')
       keys.add(key)
     }
   }
   for (const { requestDeleteRange } of operations) {
     if (requestDeleteRange && [...keys].some((key) => isIn(key, requestDeleteRange.key, requestDeleteRange.rangeEnd)))
-      throw new Refused('invalid', 'etcdserver: duplicate key given in txn request')
+      throw new Refusal('invalid', 'etcdserver: duplicate key given in txn request')
   }
   return keys
 }

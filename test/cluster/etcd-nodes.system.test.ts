@@ -153,7 +153,7 @@ test('records that change nothing are told with the next checkpoint, or some cal
 }, async (t) => {
   const nodes = nodesAt(t, `/${freshName()}`)
   const a = new ReplicaCheckpoints(nodes, 'a', ['a'], new Map())
-  const told = async (): Promise<readonly (number | undefined)[]> => {
+  const reported = async (): Promise<readonly (number | undefined)[]> => {
     const all = await nodes.checkpoints()
     const text = (all.ok ? all.value.get('a') : undefined) ?? ''
     return [parseCheckpoints(text).get('0'), parseCovered(text).get('0')]
@@ -161,11 +161,11 @@ test('records that change nothing are told with the next checkpoint, or some cal
   a.reached(0, 5 as LogSequence)
   a.covered(0, 6 as LogSequence)
   await a.synchronized()
-  t.same(await told(), [5, 6])
+  t.same(await reported(), [5, 6])
   a.covered(0, 7 as LogSequence)
   await a.synchronized()
-  t.same(await told(), [5, 6], 'not at once')
+  t.same(await reported(), [5, 6], 'not at once')
   for (let calls = 2; calls < 10; calls += 1) await a.synchronized()
   t.same(await a.synchronized(), { ok: true, value: new Map([[0, { all: 5, two: 5 }]]) })
-  t.same(await told(), [5, 7])
+  t.same(await reported(), [5, 7])
 })

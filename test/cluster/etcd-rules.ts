@@ -17,7 +17,7 @@ function puts(key: string, value = 'value'): RequestOp {
 }
 
 /** What this program takes for granted of etcd, asked of one, real or in memory, below a prefix that nobody else has. */
-export async function asksRules(t: Test, etcd: EtcdCalls, prefix: string): Promise<void> {
+export async function checkRules(t: Test, etcd: EtcdCalls, prefix: string): Promise<void> {
   await t.test('a key is put once in a transaction', async (t) => {
     const [a, b] = [`${prefix}/once/a`, `${prefix}/once/b`]
     const nested = (key: string): RequestOp => ({ requestTxn: { compare: [], success: [puts(key)], failure: [] } })
@@ -105,8 +105,8 @@ export async function asksRules(t: Test, etcd: EtcdCalls, prefix: string): Promi
 
   await t.test('a key goes with its lease', async (t) => {
     const [key, ID] = [`${prefix}/leased`, 1 + Math.floor(Math.random() * 2 ** 40)]
-    const granted = await etcd.call('leaseGrant', { ID, TTL: 60 })
-    t.ok(granted.ok && granted.value.TTL >= 60)
+    const lease = await etcd.call('leaseGrant', { ID, TTL: 60 })
+    t.ok(lease.ok && lease.value.TTL >= 60)
     const again = await etcd.call('leaseGrant', { ID, TTL: 60 })
     t.ok(!again.ok && again.error.kind === 'refused')
     const leased = { requestPut: { key, value: Buffer.from('here'), lease: ID } }

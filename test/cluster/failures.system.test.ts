@@ -106,7 +106,7 @@ async function update({ broker }: FaultyNode): Promise<string> {
 }
 
 /** Resolves when updates at a node are refused with words. */
-function refused(at: FaultyNode, words: RegExp): Promise<true> {
+function refusesUpdates(at: FaultyNode, words: RegExp): Promise<true> {
   return until(async () => words.test(await update(at)), `node ${at.name} refuses updates: ${words}`)
 }
 
@@ -134,7 +134,7 @@ failure('a majority of etcd is away: updates and then reads are refused, and all
   const stopped = [leader, (leader + 1) % etcd.size]
   for (const member of stopped) etcd.signal(member, 'SIGSTOP')
   try {
-    await Promise.all(nodes.map((each) => refused(each, /^503 /)))
+    await Promise.all(nodes.map((each) => refusesUpdates(each, /^503 /)))
     await Promise.all(nodes.map((each) => readsAre(each, 503)))
     await notReady(node('a'))
   } finally {
@@ -158,7 +158,7 @@ failure('etcd is full: updates are refused, and go on when there is room and its
       if (number === 1000) throw new Error('etcd is not full yet')
     }
     // What was under way may still be carried out.
-    await Promise.all(nodes.map((each) => refused(each, /^503 .*(storage full|may have been carried out)/)))
+    await Promise.all(nodes.map((each) => refusesUpdates(each, /^503 .*(storage full|may have been carried out)/)))
   } finally {
     etcd.control(['del', '--prefix', '/filled/'])
     const [, revision = ''] = /"revision":(\d+)/.exec(etcd.control(['endpoint', 'status', '--write-out=json'])) ?? []
@@ -238,11 +238,11 @@ failure(
     const wrong = node('b')
     await until(() => owns(wrong), 'it owns something')
     wrong.clock.shift('+30')
-    const isSaid = async (): Promise<boolean> => {
+    const isReported = async (): Promise<boolean> => {
       const metrics = await Promise.all(others(wrong).map((each) => each.send('GET', '/metrics')))
       return metrics.some(({ text }) => /^rigel_cluster_clock_skew_seconds\{partition="\d"\} -(29|30)/m.test(text))
     }
-    await until(isSaid, 'another node knows how far its clock is behind')
+    await until(isReported, 'another node knows how far its clock is behind')
     wrong.clock.shift('-1h')
     await load.goesOn()
     wrong.clock.shift('+0')

@@ -14,8 +14,8 @@ function followed() {
       reads += 1
       return ok((records.get(log) ?? []).filter(({ sequence }) => sequence > after))
     },
-    watchHeads: (told) => {
-      changed = told
+    watchHeads: (report) => {
+      changed = report
       return { stop: () => {} }
     },
   }

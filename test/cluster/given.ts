@@ -7,10 +7,10 @@ let clusters = 0
 
 /** Asks again while etcd does not answer in time: a disk may be slow, or no member lead for a moment. What was not answered may have been done. */
 export function whenAvailable<T, Fault extends { readonly kind: string }>(
-  ask: () => Promise<Result<T, Fault>>,
+  send: () => Promise<Result<T, Fault>>,
 ): Promise<Result<T, Fault>> {
   return until(async () => {
-    const result = await ask()
+    const result = await send()
     return (result.ok || result.error.kind !== 'unavailable') && result
   }, 'etcd answers')
 }
@@ -23,11 +23,11 @@ export function freshName(): string {
 
 /** The value of an attribute as text, nothing when there is none: asked again while the node answers 503, since owners are late. */
 export async function confirmedText(broker: RunningBroker, id: string, name: string): Promise<string | undefined> {
-  const answered = async () => {
+  const shown = async () => {
     const reply = await broker.send('GET', `/v2/entities/${id}/attrs/${name}`)
     return reply.status !== 503 && reply
   }
-  const { json } = await until(answered, `a node answers for ${id}`)
+  const { json } = await until(shown, `a node answers for ${id}`)
   const value = member(json, 'value')
   return value === undefined ? undefined : String(value)
 }

@@ -59,8 +59,8 @@ test('a node that gets no lease says so once, and why, and that it has one then'
 })
 
 test('it says with what etcd refuses the lease', async (t) => {
-  const refused: Joined = err({ kind: 'unavailable', reason: 'permission denied' })
-  const { lines } = joining(t, 5, async () => refused)
+  const refusal: Joined = err({ kind: 'unavailable', reason: 'permission denied' })
+  const { lines } = joining(t, 5, async () => refusal)
   await until(() => lines.length > 0, 'it says that it waits')
   t.match(lines, [/no lease for 0.005 s \(permission denied\), and is asked again/])
 })

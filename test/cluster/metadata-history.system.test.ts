@@ -13,7 +13,7 @@ import { Written } from './written-tanks.js'
 
 const rounds = Number(process.env['RIGEL_CLUSTER_ROUNDS'] ?? 10)
 const clients = 4
-const answer_ms = 16_000
+const response_ms = 16_000
 
 /** One of them, by chance. */
 function oneOf<Item>(items: readonly Item[]): Item {
@@ -22,12 +22,12 @@ function oneOf<Item>(items: readonly Item[]): Item {
   return item
 }
 
-/** An answer; nothing when there is none, or it takes longer than that of any node that runs. */
-async function answered<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+/** A response; nothing when there is none, or it takes longer than that of any node that runs. */
+async function inTime<Value>(request: Promise<Value>): Promise<Value | undefined> {
   const late = new AbortController()
-  const limit = delay(answer_ms, undefined, { signal: late.signal }).catch(() => undefined)
+  const limit = delay(response_ms, undefined, { signal: late.signal }).catch(() => undefined)
   try {
-    return await Promise.race([asked.catch(() => undefined), limit])
+    return await Promise.race([request.catch(() => undefined), limit])
   } finally {
     late.abort()
   }
@@ -54,7 +54,7 @@ async function subscribe(
     const tank = `${name}-${number}-`
     const subject = { entities: [{ id: tank, type: 'Tank' }] }
     const body = { description: tank, subject, notification: { http: { url } } }
-    const reply = await answered(oneOf(nodes).send('POST', '/v2/subscriptions', body))
+    const reply = await inTime(oneOf(nodes).send('POST', '/v2/subscriptions', body))
     const path = reply?.headers.get('location')
     if (reply?.status !== 201 || !path) {
       known.refused += 1
@@ -62,18 +62,18 @@ async function subscribe(
       continue
     }
     known.made.set(path, tank)
-    const update = async (): Promise<boolean> => (await answered(setLevel(oneOf(nodes), tank, `${number}`))) === true
+    const update = async (): Promise<boolean> => (await inTime(setLevel(oneOf(nodes), tank, `${number}`))) === true
     await until(update, `${tank} is updated`)
     known.updated.push(tank)
     if (number % 3 > 0) continue
-    const removed = await answered(oneOf(nodes).send('DELETE', path))
+    const removed = await inTime(oneOf(nodes).send('DELETE', path))
     if (removed?.status === 204) known.removed.add(path)
     // Whether it is removed is not known.
     else known.made.delete(path)
   }
 }
 
-test(`nodes are killed and paused while clients subscribe, ${rounds} times: each subscription is in force with its answer`, {
+test(`nodes are killed and paused while clients subscribe, ${rounds} times: each subscription is in force with its response`, {
   skip: noEtcd || (isLong ? false : 'takes minutes: RIGEL_FAULTS=long'),
 }, async (t) => {
   t.setTimeout(300_000 + rounds * 60_000)
@@ -88,11 +88,11 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
     subscribe(nodes, receiver.url(), `client${number}`, known, () => isOver),
   )
   const [initial, written] = [new InitialFirst(), new Written()]
-  const told = await FarEnd.listen(t, (received, response) => {
+  const initialReceiver = await FarEnd.listen(t, (received, response) => {
     initial.accept(received)
     response.end()
   })
-  const telling = initial.keepSubscribing(nodes, told, written, () => isOver)
+  const makingSubscriptions = initial.keepSubscribing(nodes, initialReceiver, written, () => isOver)
   const goesOn = async (): Promise<void> => {
     const before = known.updated.length
     await until(() => known.updated.length > before + clients, 'clients subscribe')
@@ -112,15 +112,15 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
     await goesOn()
   }
   isOver = true
-  await Promise.all([...subscribing, telling])
+  await Promise.all([...subscribing, makingSubscriptions])
 
   t.comment(`${known.made.size} subscriptions were made, ${known.removed.size} removed, ${known.refused} refused`)
   const missing = (): readonly string[] => {
-    const told = receiver.bodies.join(' ')
-    return known.updated.filter((tank) => !told.includes(`"${tank}"`))
+    const received = receiver.bodies.join(' ')
+    return known.updated.filter((tank) => !received.includes(`"${tank}"`))
   }
   await until(() => missing().length === 0, 'all are notified').catch(() => {})
-  t.same(missing(), [], 'the first update after each answer was notified')
+  t.same(missing(), [], 'the first update after each response was notified')
   await until(() => initial.isComplete, 'all have their initial notification')
   initial.check(t, written)
   for (const node of nodes) {

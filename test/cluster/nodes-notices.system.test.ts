@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
@@ -48,7 +48,7 @@ test('every acknowledged change is notified in order, whoever is killed or pause
   end.respond = accepting
 
   if (isLong) {
-    end.respond = answering(503)
+    end.respond = responding(503)
     await written.setAll(a, b)
     await written.setAll(a, b)
     await a.end('SIGKILL')
@@ -60,7 +60,7 @@ test('every acknowledged change is notified in order, whoever is killed or pause
 
   // Who was there when the other one was not owns partitions.
   const [owner, other] = isLong ? [b, a] : [a, b]
-  end.respond = answering(503)
+  end.respond = responding(503)
   await written.setAll(a, b)
   const heard = 'another node owns the partition'
   const times = owner.output.split(heard).length
@@ -88,12 +88,12 @@ async function initialGoesFirst(
   written: Written,
   nodes: readonly RunningBroker[],
 ): Promise<void> {
-  const { respond: answer } = end
-  const refused = new Map<string, number>()
+  const { respond } = end
+  const refusals = new Map<string, number>()
   end.respond = (received, response) => {
-    const before = refused.get(received.url) ?? 0
-    if (!initial.isInitial(received) || before > 2) return answer(received, response)
-    refused.set(received.url, before + 1)
+    const before = refusals.get(received.url) ?? 0
+    if (!initial.isInitial(received) || before > 2) return respond(received, response)
+    refusals.set(received.url, before + 1)
     return response.writeHead(503).end()
   }
   let isOver = false

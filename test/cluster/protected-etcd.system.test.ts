@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
 import { items, member } from '../../bench/ngsi.js'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
@@ -96,7 +96,7 @@ test('nothing that clients cause reaches etcd, whatever they call it', { skip: n
   const cluster = freshName()
   const flags = [...nodeFlags(etcd, cluster, 'a'), ...tokenFlags(folder), ...quickRetries]
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), flags)
-  const elsewhere = await FarEnd.listen(t, answering(307, { Location: `http://localhost:${port}${erase}` }))
+  const elsewhere = await FarEnd.listen(t, responding(307, { Location: `http://localhost:${port}${erase}` }))
   const bystander = await counting(t)
   const custom = (to: string) => ({ httpCustom: { url: to, method: 'POST', json: everything } })
   const mqtt = (to: string) => ({ mqtt: { url: to, topic: 'a' } })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { before, t as file, type Test, test } from 'tap'
-import { type Answering, FarEnd } from '../far-end.js'
+import { FarEnd, type Responder } from '../far-end.js'
 import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
@@ -23,8 +23,8 @@ class Writer {
   #at: number
   #isOver = false
   #acknowledged = 0
-  /** Answers that are no acknowledgement. */
-  readonly refused: string[] = []
+  /** Responses that are no acknowledgement. */
+  readonly refusals: string[] = []
   readonly #writing: Promise<void>
 
   constructor(number: number, nodes: readonly RunningBroker[]) {
@@ -51,7 +51,7 @@ class Writer {
       const isDone = await setLevel(node, this.id, String(value)).catch(() => undefined)
       if (isDone === undefined) this.#at += 1
       else if (isDone) this.#acknowledged = value
-      else this.refused.push(`${value} at node ${this.#at % this.#nodes.length}`)
+      else this.refusals.push(`${value} at node ${this.#at % this.#nodes.length}`)
     }
   }
 }
@@ -67,7 +67,7 @@ async function areTogether(nodes: readonly RunningBroker[]): Promise<boolean> {
 }
 
 /** Each change is sent to a receiver that answers in its own way. */
-async function notified(t: Test, node: RunningBroker | undefined, respond: Answering): Promise<FarEnd> {
+async function notified(t: Test, node: RunningBroker | undefined, respond: Responder): Promise<FarEnd> {
   const receiver = await FarEnd.listen(t, respond)
   const subscribed = await node?.send('POST', '/v2/subscriptions', {
     subject: { entities: [{ idPattern: '.*', type: 'Tank' }] },
@@ -78,7 +78,7 @@ async function notified(t: Test, node: RunningBroker | undefined, respond: Answe
 }
 
 /** Something is always on its way to such a receiver. */
-const slowly: Answering = (_, response) => void setTimeout(() => response.end(), 25)
+const slowly: Responder = (_, response) => void setTimeout(() => response.end(), 25)
 
 test('nodes that are restarted one after the other refuse no update and lose none', { skip: noEtcd }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
@@ -117,7 +117,7 @@ test('nodes that are restarted one after the other refuse no update and lose non
   for (const writer of writers) await writer.end()
 
   t.same(
-    writers.flatMap(({ refused }) => refused),
+    writers.flatMap(({ refusals }) => refusals),
     [],
     'nothing is refused',
   )

@@ -88,8 +88,8 @@ test('nodes, owners and replicas are shown by each node and from etcd alone; who
   const shown = [...metrics].filter(([name]) => name.startsWith('rigel_cluster_'))
   t.same(new Set(shown.map(([name]) => name)), new Set(documented.keys()), 'all metrics that are documented are shown')
   for (const [name, { type, help, labels, samples }] of shown) {
-    const { labels: own, ...said } = documented.get(name) ?? {}
-    t.match({ type, help }, said, name)
+    const { labels: own, ...facts } = documented.get(name) ?? {}
+    t.match({ type, help }, facts, name)
     if (samples.length > 0) t.same(labels, own, name)
   }
   t.match(metrics.get('rigel_cluster_replica_lag_records')?.samples, [/partition="0"/, /partition="1"/])

@@ -139,10 +139,10 @@ test('a change of a subscription that one node does not hear of is refused, and 
   }, 'the change is carried out')
   const before = came('/old')
   await written.setAll(...brokers)
-  const isTold = (): boolean =>
+  const isNotified = (): boolean =>
     tanks.every((id) => end.received.some(({ url, body }) => url === '/new' && body.includes(id)))
-  await until(isTold, 'the new address is told of each')
-  t.equal(came('/old'), before, 'nothing comes to the old address behind the answer')
+  await until(isNotified, 'the new address is told of each')
+  t.equal(came('/old'), before, 'nothing comes to the old address behind the response')
   for (const node of brokers) t.equal(await node.end('SIGTERM'), 0)
 })
 
@@ -170,22 +170,22 @@ test('what is undecided when the coordinator is killed is withdrawn by the next 
     coordinator.send('PATCH', path, { notification }),
     coordinator.send('POST', '/v2/subscriptions', toTanks(end.url('/refused'))),
   ]
-  let answered = 0
-  let request = asking(changes(), () => {
-    answered += 1
+  let responses = 0
+  let request = counted(changes(), () => {
+    responses += 1
   })
   const count = end.received.length
   await until(async () => {
     // It does not wait for longer than ten seconds: what is undone then is asked for again.
-    if (answered > 0) {
+    if (responses > 0) {
       await request
-      answered = 0
-      request = asking(changes(), () => {
-        answered += 1
+      responses = 0
+      request = counted(changes(), () => {
+        responses += 1
       })
     }
     for (const id of tanks) await written.set(id, other)
-    return (await isOnHold(other, path)) && answered === 0
+    return (await isOnHold(other, path)) && responses === 0
   }, 'the other node holds the subscription')
   await coordinator.end('SIGKILL')
   t.same(await request, [undefined, undefined], 'nobody was answered')
@@ -200,13 +200,13 @@ test('what is undecided when the coordinator is killed is withdrawn by the next 
   t.equal(await other.end('SIGTERM'), 0)
 })
 
-/** The answers to requests, nothing of one that gets none; each is counted. */
-function asking(requests: readonly Promise<Reply>[], answered: () => void): Promise<readonly (Reply | undefined)[]> {
+/** The responses to requests, nothing of one that gets none; each is counted. */
+function counted(requests: readonly Promise<Reply>[], responses: () => void): Promise<readonly (Reply | undefined)[]> {
   return Promise.all(
     requests.map((request) =>
       request.then(
         (reply) => {
-          answered()
+          responses()
           return reply
         },
         () => undefined,

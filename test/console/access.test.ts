@@ -34,11 +34,11 @@ function statusOf(broker: RunningBroker, each: Described, headers: Readonly<Reco
       headers,
       agent: false,
     }
-    const asked = request(options, (response) => {
+    const sent = request(options, (response) => {
       resolve(response.statusCode ?? 0)
-      asked.destroy()
+      sent.destroy()
     })
-    asked.on('error', reject).end()
+    sent.on('error', reject).end()
   })
 }
 

@@ -92,11 +92,11 @@ export class ConsoleTab {
     await this.page.evaluate((hash) => {
       location.hash = hash
     }, `#/${address}`)
-    await this.settled(address)
+    await this.drawn(address)
   }
 
   /** Resolves when the view is drawn and nothing of it is being loaded. */
-  async settled(address: string): Promise<void> {
+  async drawn(address: string): Promise<void> {
     const [id, query = ''] = address.split('?', 2)
     const title = pagesOf(true).find((page) => page.id === id)?.title ?? ''
     await this.page.locator('h1', { hasText: new URLSearchParams(query).get('id') ?? title }).waitFor()

@@ -14,9 +14,9 @@ test('the console of a broker in a cluster has a page more, which shows its node
   const broker = await RunningBroker.startOn(t, `${t.testdirName}/broker`, [...flags, '-localIp', '127.0.0.1'])
   const tab = await ConsoleTab.open(await startBrowser(t), broker.url)
   const { page } = tab
-  await tab.settled('overview')
+  await tab.drawn('overview')
   await page.getByRole('link', { name: 'Cluster', exact: true }).click()
-  await tab.settled('cluster')
+  await tab.drawn('cluster')
   await page
     .locator('table', { hasText: 'member' })
     .locator('td', { hasText: /^here$/ })
@@ -37,6 +37,6 @@ test('the console of a broker in a cluster has a page more, which shows its node
   // One that is of none has neither the page nor a link to it.
   const alone = await RunningBroker.startOn(t, `${t.testdirName}/alone`, ['-localIp', '127.0.0.1', '-partitions', '1'])
   const other = await ConsoleTab.open(await startBrowser(t), alone.url)
-  await other.settled('overview')
+  await other.drawn('overview')
   t.equal(await other.page.getByRole('link', { name: 'Cluster', exact: true }).count(), 0)
 })

@@ -33,7 +33,7 @@ function found(
   return { texts: concerns.map(({ tone, text }) => `${tone}: ${text}`), more, pages: concerns.map(({ page }) => page) }
 }
 
-function said(...given: Parameters<typeof found>): readonly string[] {
+function concernTexts(...given: Parameters<typeof found>): readonly string[] {
   return found(...given).texts
 }
 
@@ -49,11 +49,15 @@ function group(kind: string, host: string, more: Partial<LiveAlarmGroup> = {}): 
 
 test('nothing is said when all is well', async (t) => {
   t.same(found({}), { texts: [], more: 0, pages: [] })
-  t.same(said({ now: { ...now, permitsFree: 30, permitsTaken: 70 } }), [], 'a queue that is not nearly full')
-  t.same(said({ partitions: { ...partitions, mailboxDepth: [800, 0] } }), [], 'a mailbox that is not nearly full')
-  t.same(said({ alarms: { NotificationError: [0, 5, 0] } }), [], 'an alarm that is over')
+  t.same(concernTexts({ now: { ...now, permitsFree: 30, permitsTaken: 70 } }), [], 'a queue that is not nearly full')
+  t.same(
+    concernTexts({ partitions: { ...partitions, mailboxDepth: [800, 0] } }),
+    [],
+    'a mailbox that is not nearly full',
+  )
+  t.same(concernTexts({ alarms: { NotificationError: [0, 5, 0] } }), [], 'an alarm that is over')
   const burst = [{ receiver: 'http://a', depth: 900, oldest_ms: 9_000, latency_ms: 3 }]
-  t.same(said({ deliveries: { ...deliveries, backlogs: burst } }), [], 'a burst that was made a second ago')
+  t.same(concernTexts({ deliveries: { ...deliveries, backlogs: burst } }), [], 'a burst that was made a second ago')
 })
 
 test('receivers that fail are said by host, with why, since when, and how much waits for them', async (t) => {
@@ -90,12 +94,14 @@ test('of very many hosts a few are listed, and the number of the others', async 
 
 test('who may not read the alarms is told how many there are', async (t) => {
   const unnamed = { alarmGroups: null, deliveries: { ...deliveries, backlogs: null } }
-  t.same(said({ ...unnamed, alarms: { NotificationError: [3, 3, 2], BadInput: [1, 1, 1] } }), [
+  t.same(concernTexts({ ...unnamed, alarms: { NotificationError: [3, 3, 2], BadInput: [1, 1, 1] } }), [
     'bad: 3 receivers fail',
     'bad: a client sends bad requests',
   ])
   const behind = { ...deliveries, backlogs: null, oldest_ms: -137_000, outboxes: [[35_204, 1]] as const }
-  t.same(said({ ...unnamed, deliveries: behind }), ['bad: 35,204 notifications wait, the oldest for 2 min 27 s'])
+  t.same(concernTexts({ ...unnamed, deliveries: behind }), [
+    'bad: 35,204 notifications wait, the oldest for 2 min 27 s',
+  ])
 })
 
 test('a receiver that is far behind is a concern, also while its attempts succeed', async (t) => {
@@ -103,7 +109,7 @@ test('a receiver that is far behind is a concern, also while its attempts succee
     { receiver: 'http://slow.example:28142', depth: 35_204, oldest_ms: -137_000, latency_ms: 480 },
     { receiver: 'mqtt://me@broker.example:1883', depth: 1, oldest_ms: -30_000, latency_ms: null },
   ]
-  t.same(said({ deliveries: { ...deliveries, backlogs } }), [
+  t.same(concernTexts({ deliveries: { ...deliveries, backlogs } }), [
     'bad: slow.example:28142: 35,204 notifications wait, the oldest for 2 min 27 s, an attempt takes 480 ms',
     'warning: broker.example:1883: 1 notification waits, the oldest for 40.0 s',
   ])
@@ -127,41 +133,47 @@ test('the state of a receiver is failing, behind or well', async (t) => {
 test('each rule of what to look at has a text, the worst first', async (t) => {
   const rules: readonly (readonly [readonly string[], RegExp])[] = [
     [
-      said({ now: { ...now, permitsFree: 10, permitsTaken: 90, permitsQueued: 7 } }),
+      concernTexts({ now: { ...now, permitsFree: 10, permitsTaken: 90, permitsQueued: 7 } }),
       /^bad: 90 % of the permits .* 7 requests wait/,
     ],
-    [said({ disk: { ...disk, fullestMap: 0.85 } }), /^warning: the fullest partition has used 85 %.*-dbSizeMax/],
-    [said({ disk: { ...disk, left_bytes: 0 } }), /^bad: the disk is full/],
-    [said({ partitions: { ...partitions, isFull: [1, 0] } }), /^bad: partition 0 is full: updates are refused/],
     [
-      said({ partitions: { ...partitions, mailboxDepth: [801, 0] } }),
+      concernTexts({ disk: { ...disk, fullestMap: 0.85 } }),
+      /^warning: the fullest partition has used 85 %.*-dbSizeMax/,
+    ],
+    [concernTexts({ disk: { ...disk, left_bytes: 0 } }), /^bad: the disk is full/],
+    [concernTexts({ partitions: { ...partitions, isFull: [1, 0] } }), /^bad: partition 0 is full: updates are refused/],
+    [
+      concernTexts({ partitions: { ...partitions, mailboxDepth: [801, 0] } }),
       /^bad: the mailbox of partition 0 is full to 80 %.*-mailboxSize/,
     ],
     [
-      said({ partitions: { ...partitions, restarts: [2, 0], restarted_ms: [9_000, 0] } }),
+      concernTexts({ partitions: { ...partitions, restarts: [2, 0], restarted_ms: [9_000, 0] } }),
       /^bad: the thread of partition 0 died and was started again at \d\d:\d\d:\d\d, 2 times since the start$/,
     ],
     [
-      said({ time_ms: 10_000_000, partitions: { ...partitions, restarts: [1, 0] } }),
+      concernTexts({ time_ms: 10_000_000, partitions: { ...partitions, restarts: [1, 0] } }),
       /^warning: the thread of partition 0 died and was started again$/,
     ],
-    [said({ alarms: { FileError: [1, 1, 1] }, alarmGroups: [group('FileError', '')] }), /^bad: alarm FileError/],
-    [said({ logLinesDropped: 1200 }), /^warning: 1,200 lines of the log/],
-    [said({}, { busy: [0.95, 0.1, 0.1, 0.1] }), /^warning: front end 0 is busy for 95 %/],
     [
-      said({ now: { ...now, queriesWaiting: 5 } }, { busy: [0, 0, 0, 0, 0.98] }),
+      concernTexts({ alarms: { FileError: [1, 1, 1] }, alarmGroups: [group('FileError', '')] }),
+      /^bad: alarm FileError/,
+    ],
+    [concernTexts({ logLinesDropped: 1200 }), /^warning: 1,200 lines of the log/],
+    [concernTexts({}, { busy: [0.95, 0.1, 0.1, 0.1] }), /^warning: front end 0 is busy for 95 %/],
+    [
+      concernTexts({ now: { ...now, queriesWaiting: 5 } }, { busy: [0, 0, 0, 0, 0.98] }),
       /^warning: query thread 0 is busy for 98 % of the time: costly queries, 5 more wait$/,
     ],
     [
-      said({ requests: [{ route: 1, method: 0, codes: [0, 3], durations: [3, 3], total_s: 12 }] }, {}, [], {
+      concernTexts({ requests: [{ route: 1, method: 0, codes: [0, 3], durations: [3, 3], total_s: 12 }] }, {}, [], {
         ...givenHello,
         durationBounds_s: [0.1, 1, 4.2],
       }),
       /^warning: GET \/v2\/entities takes up to 4.20 s \(3 in ten seconds\)$/,
     ],
-    [said({}, {}, [9_000]), /^warning: the broker was restarted/],
+    [concernTexts({}, {}, [9_000]), /^warning: the broker was restarted/],
     [
-      said(
+      concernTexts(
         {},
         {
           update: spread,
@@ -176,7 +188,7 @@ test('each rule of what to look at has a text, the worst first', async (t) => {
       /^warning: updates spend 80 % of their time waiting for their partition in its mailbox/,
     ],
     [
-      said(
+      concernTexts(
         {},
         { partitions: calm.partitions.map((each) => ({ ...each, commitShare: each.number * 0.7, sync: spread })) },
       ),
@@ -187,7 +199,7 @@ test('each rule of what to look at has a text, the worst first', async (t) => {
     t.equal(sentences.length, 1, `${expected}: ${sentences}`)
     t.match(sentences[0], expected)
   }
-  t.match(said({ logLinesDropped: 1, disk: { ...disk, left_bytes: 0 } }), [/^bad/, /^warning/])
+  t.match(concernTexts({ logLinesDropped: 1, disk: { ...disk, left_bytes: 0 } }), [/^bad/, /^warning/])
 })
 
 test('errors are those of the method that had them, and the requests of the console are left out', async (t) => {

@@ -1,11 +1,11 @@
 import { t as root, test } from 'tap'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 
 const well = await FarEnd.listen(root)
-const failing = await FarEnd.listen(root, answering(500))
-const provider = await FarEnd.listen(root, answering(503))
+const failing = await FarEnd.listen(root, responding(500))
+const provider = await FarEnd.listen(root, responding(503))
 const broker = await RunningBroker.start(root, ['-multiservice', '-httpThreads', '2'])
 
 async function made(path: string, body: object, headers: Record<string, string> = {}): Promise<string> {
@@ -88,7 +88,7 @@ test('an alarm says what is wrong, since when and how often, on every front end'
     t.match(counts, { NotificationError: { active: 1 }, BadInput: { active: 0 } })
   }
   t.same((await read('/admin/alarms?kind=ForwardingError'))['alarms'], [])
-  failing.respond = answering(200)
+  failing.respond = responding(200)
   await readUntil('/admin/alarms', ({ alarms }) => Object(alarms).length === 0)
 })
 

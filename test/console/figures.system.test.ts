@@ -26,7 +26,7 @@ test('what the console says is what is', needsBrowser, async (t) => {
   const tab = await ConsoleTab.open(browser, broker.url)
   const { page } = tab
   keepPicturesOnFailure(t, tab)
-  await tab.settled('overview')
+  await tab.drawn('overview')
 
   await t.test('a receiver that fails is named', async () => {
     await page.locator('.stages').waitFor()
@@ -40,21 +40,21 @@ test('what the console says is what is', needsBrowser, async (t) => {
   await t.test('the rate is that of the client within five percent, over ten seconds', async () => {
     const windows: string[] = []
     // Of the moments of each tenth of a second: which ten seconds the page shows is not known to a second or two.
-    const counts: { readonly at_ms: number; readonly answered: number }[] = []
-    const counting = setInterval(() => counts.push({ at_ms: performance.now(), answered: load.answered }), 100)
+    const counts: { readonly at_ms: number; readonly succeeded: number }[] = []
+    const counting = setInterval(() => counts.push({ at_ms: performance.now(), succeeded: load.succeeded }), 100)
     // A machine that stood still for a moment has no rate that two could agree on: the next ten seconds are as good.
     const isNear = async (): Promise<boolean> => {
       counts.length = 0
       await page.waitForTimeout(13_000)
-      const said = Number((await page.locator('.card-value').first().textContent())?.replaceAll(',', ''))
+      const shown = Number((await page.locator('.card-value').first().textContent())?.replaceAll(',', ''))
       const rates = counts.flatMap((begun) => {
         const ended = counts.find(({ at_ms }) => at_ms >= begun.at_ms + 10_000)
-        return ended ? [(1000 * (ended.answered - begun.answered)) / (ended.at_ms - begun.at_ms)] : []
+        return ended ? [(1000 * (ended.succeeded - begun.succeeded)) / (ended.at_ms - begun.at_ms)] : []
       })
       windows.push(
-        `${said} are shown, ${Math.min(...rates).toFixed(1)} to ${Math.max(...rates).toFixed(1)} were answered`,
+        `${shown} are shown, ${Math.min(...rates).toFixed(1)} to ${Math.max(...rates).toFixed(1)} were answered`,
       )
-      return rates.some((rate) => Math.abs(said - rate) < 0.05 * rate)
+      return rates.some((rate) => Math.abs(shown - rate) < 0.05 * rate)
     }
     await until(isNear, () => windows.join('; ')).finally(() => clearInterval(counting))
   })
@@ -62,9 +62,9 @@ test('what the console says is what is', needsBrowser, async (t) => {
   await t.test('waits are those of /admin/waits, digit by digit', async () => {
     await load.end()
     await tab.show('waits')
-    let found: Readonly<Record<'said' | 'shown', readonly Row[]>> = { said: [], shown: [] }
+    let found: Readonly<Record<'reported' | 'shown', readonly Row[]>> = { reported: [], shown: [] }
     const areSame = async (): Promise<boolean> => {
-      const said = waitsIn((await broker.send('GET', '/admin/waits')).json)
+      const reported = waitsIn((await broker.send('GET', '/admin/waits')).json)
       const shown = await page
         .locator('tr[data-wait]')
         .evaluateAll((rows) =>
@@ -73,8 +73,8 @@ test('what the console says is what is', needsBrowser, async (t) => {
             ...[...row.querySelectorAll('td')].map((cell) => cell.getAttribute('title')),
           ]),
         )
-      found = { said, shown }
-      return said.length > 0 && isDeepStrictEqual(new Set(said), new Set(shown))
+      found = { reported, shown }
+      return reported.length > 0 && isDeepStrictEqual(new Set(reported), new Set(shown))
     }
     // What was under way when the load ended may be counted between the two looks.
     await until(areSame, () => JSON.stringify(found))

@@ -55,7 +55,7 @@ test(
     const browser = await startBrowser(t)
     const tab = await ConsoleTab.open(browser, broker.url, 'trace')
     const { page } = tab
-    await tab.settled('trace')
+    await tab.drawn('trace')
     const rows = page.locator('main tbody tr')
     const viewer = await EventReader.open(`${broker.url}/admin/log/tail`)
     await broker.send('PUT', '/log/trace/0-255?for=600')

@@ -45,7 +45,7 @@ export async function givenConsole(t: Test, look: Appearance = appearances[0]) {
   const browser = await startBrowser(t)
   const tab = await ConsoleTab.open(browser, broker.url, '', look)
   keepPicturesOnFailure(t, tab)
-  await tab.settled('overview')
+  await tab.drawn('overview')
   // Figures need two frames.
   await tab.page.locator('.stages').waitFor()
   return { broker, load, tab, details }

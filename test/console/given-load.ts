@@ -5,7 +5,7 @@ import type { RunningBroker } from '../running.js'
 /** What a client of the broker sends while somebody looks at the console. */
 export class Load {
   /** Updates that were answered with success. */
-  answered = 0
+  succeeded = 0
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 })
   readonly #broker: RunningBroker
   #isOver = false
@@ -43,10 +43,10 @@ export class Load {
     const temperature = { type: 'Number', value: number }
     const entity = { id: `Room${number % 50}`, type: 'Room', temperature }
     const status = await this.#send('POST', '/v2/entities?options=upsert', JSON.stringify(entity))
-    if (status < 300) this.answered += 1
+    if (status < 300) this.succeeded += 1
   }
 
-  /** The status; 0 without an answer, as while the broker is not there. */
+  /** The status; 0 without a response, as while the broker is not there. */
   #send(method: string, path: string, body = ''): Promise<number> {
     const headers = body === '' ? {} : { 'Content-Type': 'application/json' }
     return new Promise((resolve) => {

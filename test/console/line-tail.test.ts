@@ -69,14 +69,14 @@ test('a viewer gets two hundred lines in a second and is told of the others; the
 })
 
 test('what a filter cannot mean is refused, with what is known', async (t) => {
-  const refused = async (query: string, text: RegExp) => {
+  const checkRefusal = async (query: string, text: RegExp) => {
     const { status, json } = await broker.send('GET', `/admin/log/tail?${query}`)
     t.equal(status, 400, query)
     t.match(json, { error: 'BadRequest', description: text })
   }
-  await refused('levels=LOUD', /levels names LOUD: known are FATAL, ERROR, WARN, INFO, DEBUG, SUMMARY/)
-  await refused('areas=1,http.url', /areas names 1: known are http.connection/)
-  await refused('text=', /text is empty/)
-  await refused('level=INFO', /unknown URI parameter level/)
+  await checkRefusal('levels=LOUD', /levels names LOUD: known are FATAL, ERROR, WARN, INFO, DEBUG, SUMMARY/)
+  await checkRefusal('areas=1,http.url', /areas names 1: known are http.connection/)
+  await checkRefusal('text=', /text is empty/)
+  await checkRefusal('level=INFO', /unknown URI parameter level/)
   t.equal((await broker.send('GET', '/admin/log/tail', undefined, { Origin: 'http://evil.example' })).status, 403)
 })

@@ -13,12 +13,12 @@ test('a browser that is not on the machine of the broker, without a token', need
   const tab = await ConsoleTab.open(browser, broker.url)
   const { page } = tab
   const headers: Readonly<Record<string, string>>[] = []
-  const refused: string[] = []
+  const forbidden: string[] = []
   page.on('request', (request) => headers.push(request.headers()))
-  page.on('response', (response) => response.status() === 403 && refused.push(new URL(response.url()).pathname))
+  page.on('response', (response) => response.status() === 403 && forbidden.push(new URL(response.url()).pathname))
   await page.setExtraHTTPHeaders({ 'X-Forwarded-For': '203.0.113.9' })
   await page.reload()
-  await tab.settled('overview')
+  await tab.drawn('overview')
 
   await t.test('sees on the overview how many receivers fail, and not which', async (t) => {
     await page.locator('.concerns', { hasText: 'a receiver fails' }).waitFor()
@@ -32,10 +32,10 @@ test('a browser that is not on the machine of the broker, without a token', need
       await page.getByText("This page is for the broker's own machine, or needs a token").first().waitFor()
       t.match(await page.locator('main').innerText(), /start the broker with -adminToken/, id)
     }
-    const before = refused.filter((path) => path === '/admin/config').length
+    const before = forbidden.filter((path) => path === '/admin/config').length
     t.ok(before > 0)
     await page.waitForTimeout(5_000) // Pages read again every two seconds.
-    t.equal(refused.filter((path) => path === '/admin/config').length, before)
+    t.equal(forbidden.filter((path) => path === '/admin/config').length, before)
   })
 
   await t.test('and what it asks of the management is counted apart', async (t) => {

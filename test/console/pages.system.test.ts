@@ -18,7 +18,7 @@ test('every page in a browser', needsBrowser, async (t) => {
         },
         page.locator('h1', { hasText: title }),
       )
-      await tab.settled(id)
+      await tab.drawn(id)
       await page.waitForFunction((wanted) => document.title === wanted, `${title} · Rigel`)
       // What is drawn anew meanwhile takes the focus with it: then once more.
       let faults: readonly string[] = []
@@ -119,8 +119,8 @@ test('every page in a browser', needsBrowser, async (t) => {
       page.getByRole('heading', { name: 'Request one-of-many' }),
     )
     const dialog = page.getByRole('dialog')
-    const said = await dialog.locator('tbody tr').count()
-    t.ok(said > 1, `${said} lines`)
+    const lines = await dialog.locator('tbody tr').count()
+    t.ok(lines > 1, `${lines} lines`)
     const times = await dialog
       .locator('time')
       .evaluateAll((all) => all.map((each) => each.getAttribute('datetime') ?? ''))

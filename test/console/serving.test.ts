@@ -87,10 +87,10 @@ test('who takes gzip gets it, and who has a file already gets none', async (t) =
 
 test('only browsers are led to the console from the port itself; others get what they always got', async (t) => {
   const { port } = await given(t)
-  const ask = (path: string, init: RequestInit = {}) =>
+  const send = (path: string, init: RequestInit = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { redirect: 'manual', ...init })
   for (const path of ['/', '/favicon.ico']) {
-    const led = await ask(path, { headers: browser })
+    const led = await send(path, { headers: browser })
     t.equal(led.status, 302, path)
     t.equal(led.headers.get('location'), '/console')
     const without = await (await givenFrontEnd(t)).frontEnd
@@ -99,7 +99,7 @@ test('only browsers are led to the console from the port itself; others get what
       { headers: { Accept: 'application/json' } },
       { method: 'POST', headers: browser, body: '{}' },
     ]) {
-      const [now, before] = [await ask(path, init), await fetch(`http://127.0.0.1:${without.port}${path}`, init)]
+      const [now, before] = [await send(path, init), await fetch(`http://127.0.0.1:${without.port}${path}`, init)]
       t.equal(now.status, before.status)
       t.equal(await now.text(), await before.text())
     }

@@ -151,7 +151,7 @@ test('under load the stages of every request fit into it', async (t) => {
 
 test('the console shows the stages in the colours of Overview, and names the partition', needsBrowser, async (t) => {
   const tab = await ConsoleTab.open(await startBrowser(t), broker.url, 'requests')
-  await tab.settled('requests')
+  await tab.drawn('requests')
   const row = tab.page
     .locator('tr', { hasText: '/v1/updateContext' })
     .filter({ hasText: /[01], slowest of 2/ })

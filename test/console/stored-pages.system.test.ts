@@ -1,5 +1,5 @@
 import { t as root, type Test, test } from 'tap'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { ConsoleTab, needsBrowser, startBrowser } from './browser.js'
 
@@ -21,7 +21,7 @@ function all(): Given {
 
 /** A broker with some of everything, hostile values among them. */
 async function started(t: Test): Promise<Given> {
-  const failing = await FarEnd.listen(t, answering(500))
+  const failing = await FarEnd.listen(t, responding(500))
   const [broker, browser] = await Promise.all([
     RunningBroker.start(t, ['-multiservice', '-localIp', '127.0.0.1']),
     startBrowser(t),
@@ -157,25 +157,25 @@ test(
   async (t) => {
     const { tab } = all()
     const { page } = tab
-    const said = (text: string) => page.locator('.pager', { hasText: text }).waitFor()
+    const pagerShows = (text: string) => page.locator('.pager', { hasText: text }).waitFor()
     await tab.show('entities?type=Bus')
-    await said('1 to 50 of 10,000')
+    await pagerShows('1 to 50 of 10,000')
     await tab.show('entities?type=Bus&prefix=Bus99')
-    await said('1 to 50 of at least 50')
+    await pagerShows('1 to 50 of at least 50')
     await page.getByRole('button', { name: 'Next' }).click()
-    await said('51 to 100 of at least 100')
+    await pagerShows('51 to 100 of at least 100')
     await page.getByRole('button', { name: 'Previous' }).click()
-    await said('1 to 50 of at least 50')
+    await pagerShows('1 to 50 of at least 50')
     const field = (name: string) => page.getByRole('search').getByLabel(name, { exact: true })
     await field('Id matches').fill('^Bus998[0-4]$')
-    await said('1 to 5 of 5')
+    await pagerShows('1 to 5 of 5')
     await field('Id begins with').fill('')
     await field('Has the attribute').fill('temperature')
     // Whether all have been looked at by then depends on the machine.
     await page.getByText(/No entity fits|No match so far/).waitFor()
     await page.getByRole('navigation', { name: 'Types' }).getByRole('link', { name: /Room/ }).click()
     await field('Id matches').fill('')
-    await said('1 to 2 of 2')
+    await pagerShows('1 to 2 of 2')
     t.match(page.url(), /attribute=temperature/, 'another type is asked for with the same filters')
     t.same(tab.takeProblems(), [])
   },

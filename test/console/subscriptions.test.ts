@@ -1,5 +1,5 @@
 import { t as root, test } from 'tap'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 
@@ -173,7 +173,7 @@ test('an entity that is not stored, and a subscription that there is not, are no
 })
 
 test('a subscription of any tenant is ended, and it is said what that costs, also in the log', async (t) => {
-  receiver.respond = answering(500)
+  receiver.respond = responding(500)
   const failing = await subscribe(
     { subject: { entities: [{ id: 'Pump1' }] }, notification: { http: { url: receiver.url('/pump') } } },
     { 'Fiware-Service': 'acme' },

@@ -23,7 +23,7 @@ test('the token is asked for once, sent in its header, and is nowhere else', nee
   await page.getByRole('alert').waitFor()
   await field.fill(token)
   await field.press('Enter')
-  await tab.settled('waits')
+  await tab.drawn('waits')
   for (const id of pageIds) {
     await tab.show(id)
     await page.evaluate(() => {

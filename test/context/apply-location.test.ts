@@ -32,13 +32,13 @@ function located(held: readonly Entity[]): string | undefined {
 function refusal(held: readonly Entity[], next: UpdateCommand): unknown {
   const { reply, effects } = applyUpdate(held, next)
   assert.equal(effects.length, 0)
-  const refused = reply.items[0]?.refusal
-  return refused?.kind === 'termsUnmet' ? refused.why : refused
+  const found = reply.items[0]?.refusal
+  return found?.kind === 'termsUnmet' ? found.why : found
 }
 
-function json(name: string, longitude: number, ...marks: readonly string[]): GivenAttribute {
+function json(name: string, longitude: number, ...flags: readonly string[]): GivenAttribute {
   const value = { type: 'Point', coordinates: [longitude, 2] }
-  return given(name, value, { type: 'geo:json', metadata: marks.map((mark) => metadata(mark, true, 'Boolean')) })
+  return given(name, value, { type: 'geo:json', metadata: flags.map((mark) => metadata(mark, true, 'Boolean')) })
 }
 
 function point(name: string, value: Value): GivenAttribute {

@@ -346,22 +346,22 @@ test('an entity grows up to its limits, and nothing of what would make it larger
   const silo = { type: type('Silo') }
   const [made] = apply([], 'APPEND', 'Silo1', [large], silo).effects
   if (made?.kind !== 'put') throw new Error('nothing was made')
-  const refusedAs = (what: string, max: number) => ({ items: [{ refusal: { kind: 'entityTooLarge', what, max } }] })
+  const refusalOf = (what: string, max: number) => ({ items: [{ refusal: { kind: 'entityTooLarge', what, max } }] })
   const beyond = apply([made.entity], 'APPEND', 'Silo1', [given('b', 'y'.repeat(100))], silo)
-  t.match(beyond, { reply: refusedAs('size', 1000), effects: [] })
+  t.match(beyond, { reply: refusalOf('size', 1000), effects: [] })
   t.match(apply([], 'APPEND', 'Silo1', [given('a', 'x'.repeat(2000))], silo), {
-    reply: refusedAs('size', 1000),
+    reply: refusalOf('size', 1000),
     effects: [],
   })
   t.match(apply([made.entity], 'UPDATE', 'Silo1', [given('a', 'z'.repeat(900))], silo), { effects: [{ kind: 'put' }] })
   const numbers = (number: number) => ({ ...given('a'), value: Array.from({ length: number }, () => []) })
-  t.match(apply([], 'APPEND', 'Silo1', [numbers(201)], silo), { reply: refusedAs('values', 200), effects: [] })
+  t.match(apply([], 'APPEND', 'Silo1', [numbers(201)], silo), { reply: refusalOf('values', 200), effects: [] })
   t.match(apply([], 'APPEND', 'Silo1', [numbers(200)], silo), { effects: [{ kind: 'put' }] })
   const many = Array.from({ length: 41 }, (_, at) => ({ name: `${at}`, type: '', value: '' }))
   const described = { ...given('a', '1'), metadata: many }
-  t.match(apply([], 'APPEND', 'Silo1', [described], silo), { reply: refusedAs('metadata', 40), effects: [] })
+  t.match(apply([], 'APPEND', 'Silo1', [described], silo), { reply: refusalOf('metadata', 40), effects: [] })
   const four = ['a', 'b', 'c', 'd'].map((name) => given(name, '1'))
-  t.match(apply([], 'APPEND', 'Silo1', four, silo), { reply: refusedAs('attributes', 3), effects: [] })
+  t.match(apply([], 'APPEND', 'Silo1', four, silo), { reply: refusalOf('attributes', 3), effects: [] })
   const [grown] = applyUpdate([], command('APPEND', 'Silo1', [...four, given('e', 'x'.repeat(2000))], silo)).effects
   if (grown?.kind !== 'put') throw new Error('nothing was made')
   t.match(apply([grown.entity], 'DELETE', 'Silo1', [given('a')], silo), { effects: [{ kind: 'put' }] })

@@ -37,7 +37,7 @@ test('all states of a kept expression are made before it is searched for, or non
   }
 })
 
-test('a kept pattern gives the answers of the engine', async () => {
+test('a kept pattern gives the results of the engine', async () => {
   const pieces = ['a', 'b', '.', '*', '^', '$', '-', '\n', 'é', '[ab]', '(a|b)', '{2}', '\\b', '|', '+', '.*', '.*$']
   const patterns = fc.array(fc.constantFrom(...pieces), { maxLength: 7 }).map((chosen) => chosen.join(''))
   fc.assert(

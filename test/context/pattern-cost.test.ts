@@ -45,8 +45,8 @@ test('what clients write costs little', async (t) => {
 
 test('the patterns of a request are counted together, one that is there again is not', async (t) => {
   const patterns = new PatternsTogether()
-  const refused = Array.from({ length: 500 }, (_, at) => `^\\p{L}${at}`).find((text) => !patterns.check(text).ok)
-  t.match(refused, /^\^\\p\{L\}[4-6]\d$/)
+  const first = Array.from({ length: 500 }, (_, at) => `^\\p{L}${at}`).find((text) => !patterns.check(text).ok)
+  t.match(first, /^\^\\p\{L\}[4-6]\d$/)
   t.ok(patterns.check('^\\p{L}1').ok)
   t.ok(patterns.check('Silo').ok, 'needs no engine')
   t.ok(patterns.check('Silo.').ok, 'others may still be small enough')

@@ -70,7 +70,7 @@ test('a pattern costs what its text and its program can make it cost', async (t)
   t.ok(Number(steps('^Silo', 1000)) < 100, 'needs no engine')
 })
 
-test('a pattern on which a backtracking engine would never end gives its answer', async (t) => {
+test('a pattern on which a backtracking engine would never end gives its response', async (t) => {
   const text = 'a'.repeat(5000)
   t.equal(matches('(a+)+$', `${text}b`), false)
   t.equal(matches('(a|a)*b', text), false)
@@ -81,7 +81,7 @@ test('a pattern on which a backtracking engine would never end gives its answer'
 const characters = ['a', 'b', '.', '*', '^', '$', '-', '\n', 'é', '\u{1F600}', '\ud83d', '\ude00', '|', '+', '.*']
 const pieces = fc.array(fc.constantFrom(...characters), { maxLength: 6 }).map((chosen) => chosen.join(''))
 
-test('a pattern that is searched without the engine gives the answer of the engine', async () => {
+test('a pattern that is searched without the engine gives the result of the engine', async () => {
   fc.assert(
     fc.property(pieces, pieces, (pattern, text) => {
       const compiled = compilePattern(pattern)

@@ -67,7 +67,7 @@ function givenSubscriptions(t: Test, link?: LogLinkEnd) {
     ...{ selectors: [{ id: { kind: 'any' }, type: undefined } as const], attributes: [], onChange: [] },
     ...{ interval_ms: undefined, expires: at(8_000_000_000_000) },
   }
-  return { subscriptions, store, wal, inPartition, recipients, faults, lines, asked: request }
+  return { subscriptions, store, wal, inPartition, recipients, faults, lines, requests: request }
 }
 
 const noPatch = {
@@ -83,7 +83,7 @@ async function done<Value>(result: Promise<{ readonly ok: boolean; readonly valu
 }
 
 test('a change that is on disk is brought into force when a partition has failed over it', async (t) => {
-  const { subscriptions, store, inPartition, recipients, faults, lines, asked: request } = givenSubscriptions(t)
+  const { subscriptions, store, inPartition, recipients, faults, lines, requests: request } = givenSubscriptions(t)
   faults.left = 1
   const id = await done(subscriptions.add(request))
   t.ok(inPartition.has(id), 'what was created')
@@ -99,7 +99,7 @@ test('a change that is on disk is brought into force when a partition has failed
 })
 
 test('what is proposed and cannot be brought into force is withdrawn, and the next change is taken', async (t) => {
-  const { subscriptions, store, inPartition, faults, asked: request } = givenSubscriptions(t)
+  const { subscriptions, store, inPartition, faults, requests: request } = givenSubscriptions(t)
   const id = await done(subscriptions.add(request))
   const change = (throttling_ms: number) =>
     subscriptions.change({
@@ -118,8 +118,8 @@ test('what is proposed and cannot be brought into force is withdrawn, and the ne
 })
 
 test('a subscription that was not created is nowhere, whatever fails when it is taken back', async (t) => {
-  const { subscriptions, store, inPartition, faults, asked } = givenSubscriptions(t)
-  const { expires: _, ...request } = asked
+  const { subscriptions, store, inPartition, faults, requests } = givenSubscriptions(t)
+  const { expires: _, ...request } = requests
   faults.left = 2
   await t.rejects(subscriptions.subscribe({ ...request, duration_ms: 1000, origin }), /no thread/)
   t.same(store.subscriptions(), [])
@@ -129,7 +129,7 @@ test('a subscription that was not created is nowhere, whatever fails when it is 
 
 test('a change whose log is given up since the process ends has an unknown outcome, and is not tried again', async (t) => {
   const log = new ImmediateLog()
-  const { subscriptions, wal, lines, inPartition, asked: request } = givenSubscriptions(t, log.linkOf('a'))
+  const { subscriptions, wal, lines, inPartition, requests: request } = givenSubscriptions(t, log.linkOf('a'))
   t.match(await wal?.campaign(0 as LogSequence, 0 as LogSequence), { ok: true })
   const id = await done(subscriptions.add(request))
   log.isGivenUp = true

@@ -63,7 +63,7 @@ test('patterns of a tenant that together hold up an update of a new id are refus
   const taken = Array.from({ length: 200 }, (_, number) => put(all, costly(number)))
   const room = taken.indexOf('patternsFull')
   t.ok(room > 10 && room < 20, `${room} of them`)
-  t.ok(taken.slice(room).every((said) => said === 'patternsFull'))
+  t.ok(taken.slice(room).every((result) => result === 'patternsFull'))
   t.equal(put(all, costly(0)), 'put', 'it is there already')
   t.equal(put(all, costly(room, { onChange: undefined, interval_ms: 1000 })), 'put', 'no change is compared with it')
   t.equal(put(all, costly(room, { tenant: 'other' as Tenant })), 'put')

@@ -174,11 +174,11 @@ export class ChangeModel {
     }
     partition.metadataVersion = Math.max(partition.metadataVersion, metadataVersion)
     updates.push({ value, record })
-    const answered = this.#answered.at(-1)
+    const acknowledged = this.#answered.at(-1)
     const known = [standing, next].map((version) => version?.subscription.reference)
     const isEnding = record?.decisions?.proposal?.kind === 'remove' || record === undefined || known[0] === undefined
-    if (answered === undefined ? !isEnding : !known.includes(answered)) {
-      this.wrong.push(`${value} is matched by ${known.join(' and ')} after ${String(answered)} was answered`)
+    if (acknowledged === undefined ? !isEnding : !known.includes(acknowledged)) {
+      this.wrong.push(`${value} is matched by ${known.join(' and ')} after ${String(acknowledged)} was answered`)
     }
   }
 
@@ -227,7 +227,7 @@ export class ChangeModel {
     nth(this.#sent, number).push({ id, value })
     this.results.sent += 1
     const { reference } = recipient
-    // An address that was answered once is of a version that was decided for, and none is used behind the answer to the next one.
+    // An address that was answered once is of a version that was decided for, and none is used behind the response to the next one.
     if (this.#answered.lastIndexOf(reference) !== this.#answered.length - 1) {
       this.wrong.push(`${value} is sent to ${reference} after ${String(this.#answered.at(-1))} was answered`)
     }

@@ -24,7 +24,7 @@ function played(seed: number, mistake?: Mistake): ChangeModel {
   return model
 }
 
-test(`in ${schedules} schedules of three nodes a change is in force with its answer, or never was`, async (t) => {
+test(`in ${schedules} schedules of three nodes a change is in force with its response, or never was`, async (t) => {
   const sums = { success: 0, refused: 0, withdrawnBySuccessor: 0, sent: 0 }
   for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
     const { wrong, results } = played(seed)

@@ -18,7 +18,7 @@ export type Mistake =
   | 'a release has no epoch'
   | 'a courier begins with nothing'
 
-type Told = CourierInstruction | { readonly kind: 'put'; readonly id: SubscriptionId }
+type Instruction = CourierInstruction | { readonly kind: 'put'; readonly id: SubscriptionId }
 
 interface Notice {
   readonly id: SubscriptionId
@@ -28,7 +28,7 @@ interface Notice {
 
 /** A courier as far as instructions reach: it takes one after the other, and answers. */
 class ModelledCourier {
-  readonly inbox: Told[] = []
+  readonly inbox: Instruction[] = []
   readonly held: Set<SubscriptionId>
   readonly outboxes: Outboxes
 
@@ -42,18 +42,18 @@ class ModelledCourier {
 const ids = [1, 2, 3].map(subscriptionId)
 const outboxesMost = 2
 
-/** The coordinator's side as it is, before couriers that die at any moment, and whose last answers may come late. */
+/** The coordinator's side as it is, before couriers that die at any moment, and whose last responses may come late. */
 export class CourierModel {
   readonly wrong: string[] = []
-  readonly counts = { sent: 0, dropped: 0, deaths: 0, toldAgain: 0, late: 0 }
+  readonly counts = { sent: 0, dropped: 0, deaths: 0, repeated: 0, late: 0 }
   readonly #random: Random
   readonly #mistake: Mistake | undefined
   readonly #state = new CourierState()
   readonly #owners = Array.from({ length: outboxesMost }, newOwner)
   readonly #outboxes: readonly Outbox[]
   #courier: ModelledCourier | undefined
-  /** The answers that are under way to the coordinator. */
-  readonly #answers: number[] = []
+  /** The responses that are under way to the coordinator. */
+  readonly #responses: number[] = []
   readonly #waiting = new Map<number, CourierInstruction>()
   /** How often the subscription of an expiry had been put when that was said, by number. */
   readonly #putsAt = new Map<number, number>()
@@ -99,7 +99,7 @@ export class CourierModel {
   finish(): void {
     if (this.#courier === undefined) this.#notice()
     while (this.#courier !== undefined && this.#courier.inbox.length > 0) this.#work()
-    while (this.#answers.length > 0) this.#hear()
+    while (this.#responses.length > 0) this.#hear()
     const courier = this.#courier
     if (courier === undefined) return
     if (this.#waiting.size > 0 || this.#state.open > 0) this.#fault('an instruction was never answered')
@@ -119,7 +119,7 @@ export class CourierModel {
     this.wrong.push(what)
   }
 
-  get #inbox(): readonly Told[] {
+  get #inbox(): readonly Instruction[] {
     return this.#courier?.inbox ?? []
   }
 
@@ -176,7 +176,7 @@ export class CourierModel {
   #put(id: SubscriptionId): void {
     if (this.#removed.has(id)) return
     // Whoever extends waits until what has expired is gone, or knows that nobody is there to drop it.
-    if (this.#courier?.inbox.some((told) => told.kind === 'expire' && told.id === id)) return
+    if (this.#courier?.inbox.some((instruction) => instruction.kind === 'expire' && instruction.id === id)) return
     this.#puts.set(id, this.#putsOf(id) + 1)
     this.#onHold.delete(id)
     this.#take({ kind: 'put', id })
@@ -237,19 +237,20 @@ export class CourierModel {
   /** The courier takes what it was told next. */
   #work(): void {
     const courier = this.#courier
-    const told = courier?.inbox.shift()
-    if (courier === undefined || told === undefined) return
-    if (told.kind === 'put' || told.kind === 'remove') courier.held.delete(told.id)
-    if (told.kind === 'hold') courier.held.add(told.id)
-    if (told.kind === 'expire') this.#expire(told)
-    if (told.kind === 'release') {
-      const epoch = this.#mistake === 'a release has no epoch' ? (this.#owners[told.outbox]?.epoch ?? 0) : told.epoch
-      courier.outboxes.release(told.outbox, epoch)
+    const instruction = courier?.inbox.shift()
+    if (courier === undefined || instruction === undefined) return
+    if (instruction.kind === 'put' || instruction.kind === 'remove') courier.held.delete(instruction.id)
+    if (instruction.kind === 'hold') courier.held.add(instruction.id)
+    if (instruction.kind === 'expire') this.#expire(instruction)
+    if (instruction.kind === 'release') {
+      const epoch =
+        this.#mistake === 'a release has no epoch' ? (this.#owners[instruction.outbox]?.epoch ?? 0) : instruction.epoch
+      courier.outboxes.release(instruction.outbox, epoch)
     }
-    if (told.kind !== 'put') this.#answers.push(told.number)
+    if (instruction.kind !== 'put') this.#responses.push(instruction.number)
   }
 
-  #expire({ id, number }: Extract<Told, { readonly kind: 'hold' | 'remove' | 'expire' }>): void {
+  #expire({ id, number }: Extract<Instruction, { readonly kind: 'hold' | 'remove' | 'expire' }>): void {
     const before = this.#putsAt.get(number) ?? 0
     for (const notice of this.#notices.filter((notice) => notice.id === id)) {
       this.counts.dropped += 1
@@ -259,7 +260,7 @@ export class CourierModel {
   }
 
   #hear(): void {
-    const number = this.#answers.shift()
+    const number = this.#responses.shift()
     if (number === undefined) return
     if (!this.#waiting.has(number)) this.counts.late += 1
     this.#take({ kind: 'answered', number })
@@ -278,7 +279,7 @@ export class CourierModel {
     this.#isReplacing = true
     this.#take({ kind: 'died' })
     this.#isReplacing = false
-    this.counts.toldAgain += this.#inbox.length
+    this.counts.repeated += this.#inbox.length
   }
 }
 

@@ -15,11 +15,11 @@ function played(seed: number, mistake?: Mistake): CourierModel {
 }
 
 test(`in ${schedules} schedules couriers that die are followed by one that knows what is in force, and nothing else`, async (t) => {
-  const sums = { sent: 0, dropped: 0, deaths: 0, toldAgain: 0, late: 0 }
+  const sums = { sent: 0, dropped: 0, deaths: 0, repeated: 0, late: 0 }
   for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
     const { wrong, counts } = played(seed)
     if (wrong.length > 0) throw new Error(`RIGEL_SEED=${seed}: ${wrong[0]}`)
-    for (const name of ['sent', 'dropped', 'deaths', 'toldAgain', 'late'] as const) sums[name] += counts[name]
+    for (const name of ['sent', 'dropped', 'deaths', 'repeated', 'late'] as const) sums[name] += counts[name]
   }
   t.comment(JSON.stringify(sums))
   for (const [name, times] of Object.entries(sums)) t.ok(times > 0, name)

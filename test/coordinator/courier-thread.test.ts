@@ -149,15 +149,15 @@ test('what was said to a dead thread, and is over, is not said to the thread tha
   const end = await FarEnd.listen(t)
   const known = [recipient(one, end.url()), recipient(two, end.url())]
   const { thread, partition, metadata, bell, own, die } = await given(t, known, true)
-  const said: Promise<unknown>[] = []
+  const responses: Promise<unknown>[] = []
   await die(() => {
-    said.push(thread.hold(one), thread.expire(two), thread.release(0, 60_000))
+    responses.push(thread.hold(one), thread.expire(two), thread.release(0, 60_000))
     // The first subscription is let go, the second one is extended, and the outbox comes back under another epoch.
     for (const recipient of known) thread.put(recipient)
     metadata.enqueue(notice(one, tick, 'let go'), notice(two, tick, 'extended'))
     own(8)
   })
-  t.same((await Promise.all(said))[1], false, 'nobody knows what has become of the expiry')
+  t.same((await Promise.all(responses))[1], false, 'nobody knows what has become of the expiry')
   partition.enqueue(notice(one, 'tank', 'of the outbox'))
   bell.ring()
   await until(() => end.bodies.length > 2)
@@ -171,12 +171,12 @@ test('a courier that ends while it reads, and is asked meanwhile, ends in order'
   const many = Array.from({ length: 3000 }, (_, number) => notice(one, `tank ${number}`, '{}'))
   partition.enqueue(...many)
   bell.ring()
-  const answered: Promise<unknown>[] = []
+  const responses: Promise<unknown>[] = []
   await during(thread.drain(0), () => {
     // What another node changes comes into force until the end: a put has the outbox of the coordinator read.
-    answered.push(thread.report([one]), thread.hold(two), thread.expire(two))
+    responses.push(thread.report([one]), thread.hold(two), thread.expire(two))
     thread.put(nth(known, 1))
   })
-  await Promise.all(answered)
+  await Promise.all(responses)
   t.same(lines, [], 'nothing was logged')
 })

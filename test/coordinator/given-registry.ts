@@ -39,29 +39,29 @@ export class GivenMetadata extends MetadataStore {
 type Courier = AvailabilitySubscriptionsParts['courier']
 
 /** Keeps what a courier is told. */
-export class ToldCourier implements Courier {
-  readonly told: string[] = []
+export class NotedCourier implements Courier {
+  readonly instructions: string[] = []
   readonly recipients = new Map<SubscriptionId, Recipient>()
   known: readonly KnownState[] = []
   /** Whether what waited for an expired subscription leaves the disk in time. */
   expires = true
 
   put(recipient: Recipient): void {
-    this.told.push(`put ${recipient.id}`)
+    this.instructions.push(`put ${recipient.id}`)
     this.recipients.set(recipient.id, recipient)
   }
 
   async hold(id: SubscriptionId): Promise<void> {
-    this.told.push(`hold ${id}`)
+    this.instructions.push(`hold ${id}`)
   }
 
   async remove(id: SubscriptionId): Promise<void> {
-    this.told.push(`remove ${id}`)
+    this.instructions.push(`remove ${id}`)
     this.recipients.delete(id)
   }
 
   async expire(id: SubscriptionId): Promise<boolean> {
-    this.told.push(`expire ${id}`)
+    this.instructions.push(`expire ${id}`)
     return this.expires
   }
 
@@ -79,7 +79,7 @@ export const start = 0x65535a00 * 1000
 /** A registry on disk, with a clock that stands still until it is moved. */
 export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) {
   const metadata = new GivenMetadata(folder)
-  const courier = new ToldCourier()
+  const courier = new NotedCourier()
   const clock = { time: start }
   const published: RegistrationChange[] = []
   const counted = { notStored: 0, rung: 0 }

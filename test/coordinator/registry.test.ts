@@ -17,7 +17,7 @@ import { never, openRegistry, start } from './given-registry.js'
 const day_ms = 86_400_000
 const noise = context('S4:Street', 'noise')
 
-function asked(more: Partial<RegistrationRequest> = {}): RegistrationRequest {
+function registrationRequest(more: Partial<RegistrationRequest> = {}): RegistrationRequest {
   return { tenant, path: root, id: undefined, duration_ms: day_ms, contexts: [noise], correlator: 'corr-1', ...more }
 }
 
@@ -44,7 +44,7 @@ function successOf<Value>(outcome: Result<Value, unknown>): Value {
   return outcome.value
 }
 
-interface Shown {
+interface SentContext {
   readonly contextRegistration: {
     readonly entities: readonly { readonly id: string }[]
     readonly attributes?: readonly { readonly name: string }[]
@@ -54,17 +54,19 @@ interface Shown {
 /** What notices tell: whether they name their own subscription, and the entities and attributes of each context. */
 function sent(notices: readonly Notice[]): readonly unknown[] {
   return notices.map(({ subscription, body }) => {
-    const told: { readonly subscriptionId: string; readonly contextRegistrationResponses: readonly Shown[] } =
+    const payload: { readonly subscriptionId: string; readonly contextRegistrationResponses: readonly SentContext[] } =
       JSON.parse(body)
-    const contexts = told.contextRegistrationResponses.map(({ contextRegistration: { entities, attributes = [] } }) => [
-      entities.map(({ id }) => id).join(),
-      attributes.map(({ name }) => name).join(),
-    ])
-    return [subscription === told.subscriptionId, ...contexts]
+    const contexts = payload.contextRegistrationResponses.map(
+      ({ contextRegistration: { entities, attributes = [] } }) => [
+        entities.map(({ id }) => id).join(),
+        attributes.map(({ name }) => name).join(),
+      ],
+    )
+    return [subscription === payload.subscriptionId, ...contexts]
   })
 }
 
-test('a registration gets an id that begins with the second, and is on disk and in force before the answer', async (t) => {
+test('a registration gets an id that begins with the second, and is on disk and in force before the response', async (t) => {
   const steps: string[] = []
   const { registry, metadata } = openRegistry(t.testdir(), {
     publish: async (changes) => {
@@ -73,7 +75,7 @@ test('a registration gets an id that begins with the second, and is on disk and 
     },
   })
   t.teardown(() => metadata.close())
-  const id = successOf(await registry.register(asked()))
+  const id = successOf(await registry.register(registrationRequest()))
   t.match(id, /^65535a00[0-9a-f]{16}$/)
   t.same(steps, ['1 in force, 1 on disk'])
 })
@@ -81,9 +83,12 @@ test('a registration gets an id that begins with the second, and is on disk and 
 test('what is asked at the same time is done one after the other: each notification tells of all before', async (t) => {
   const { registry, metadata } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const told = [context('S4:Street', 'noise'), context('S4:Street', 'ozone'), context('S4:Street', 'traffic')]
+  const contexts = [context('S4:Street', 'noise'), context('S4:Street', 'ozone'), context('S4:Street', 'traffic')]
   const listeners = registry.subscribe(listening())
-  await Promise.all([listeners, ...told.map((each) => registry.register(asked({ contexts: [each] })))])
+  await Promise.all([
+    listeners,
+    ...contexts.map((each) => registry.register(registrationRequest({ contexts: [each] }))),
+  ])
   t.same(sent(metadata.notices()), [
     [true, ['S4', 'noise']],
     [true, ['S4', 'noise'], ['S4', 'ozone']],
@@ -97,7 +102,7 @@ test('what can not be stored for another reason than room is a fault, after whic
   const id = successOf(await registry.subscribe(listening()))
   const held = courier.recipients.get(id)
   metadata.broken = true
-  await t.rejects(registry.register(asked()), { message: 'broken' })
+  await t.rejects(registry.register(registrationRequest()), { message: 'broken' })
   await t.rejects(registry.subscribe(listening()), { message: 'broken' })
   const change = { id, tenant, selectors: [any()], attributes: [], duration_ms: 1, correlator: 'c' }
   await t.rejects(registry.change(change), { message: 'broken' })
@@ -105,19 +110,19 @@ test('what can not be stored for another reason than room is a fault, after whic
   metadata.broken = false
   t.equal(registry.index.size, 0)
   t.same([...courier.recipients.values()], [held])
-  t.equal(courier.told.at(-1), `put ${id}`, 'nobody holds back what it is sent')
-  t.match(await registry.register(asked()), { ok: true })
+  t.equal(courier.instructions.at(-1), `put ${id}`, 'nobody holds back what it is sent')
+  t.match(await registry.register(registrationRequest()), { ok: true })
   t.equal(metadata.notices().length, 1)
 })
 
 test('an update replaces a registration as a whole, in its place, with a new expiry', async (t) => {
   const { registry, metadata, clock } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = successOf(await registry.register(asked()))
-  await registry.register(asked({ contexts: [context('S4:Street', 'noise', 'http://later.example')] }))
+  const id = successOf(await registry.register(registrationRequest()))
+  await registry.register(registrationRequest({ contexts: [context('S4:Street', 'noise', 'http://later.example')] }))
   clock.time += 1000
   const contexts = [context('S5:Street S4:Street', 'noise', 'http://new.example')]
-  t.equal(successOf(await registry.register(asked({ id, contexts, duration_ms: 5 }))), id)
+  t.equal(successOf(await registry.register(registrationRequest({ id, contexts, duration_ms: 5 }))), id)
   const now = at(clock.time)
   const lookup = { tenant, paths: everywhere, now, use: 'query', api: 'ngsi1' } as const
   t.equal(providerOf(registry.index, lookup, registered('S4:Street'), 'noise'), 'http://new.example')
@@ -128,31 +133,31 @@ test('an update replaces a registration as a whole, in its place, with a new exp
 test('a registration is known in its tenant and service path only, expired or not', async (t) => {
   const { registry, metadata, clock } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = successOf(await registry.register(asked({ path: path('/west'), duration_ms: 0 })))
+  const id = successOf(await registry.register(registrationRequest({ path: path('/west'), duration_ms: 0 })))
   const unknown = { ok: false, error: { kind: 'registrationUnknown' } }
-  t.match(await registry.register(asked({ id })), unknown)
-  t.match(await registry.register(asked({ id, path: path('/west'), tenant: 'acme' as Tenant })), unknown)
-  t.match(await registry.register(asked({ id: '65535a000000000000000000' as RegistrationId })), unknown)
+  t.match(await registry.register(registrationRequest({ id })), unknown)
+  t.match(await registry.register(registrationRequest({ id, path: path('/west'), tenant: 'acme' as Tenant })), unknown)
+  t.match(await registry.register(registrationRequest({ id: '65535a000000000000000000' as RegistrationId })), unknown)
   clock.time += day_ms
-  t.match(await registry.register(asked({ id, path: path('/west') })), { ok: true, value: id })
+  t.match(await registry.register(registrationRequest({ id, path: path('/west') })), { ok: true, value: id })
 })
 
 test('what is stored is there after a restart, and the order of creation goes on', async (t) => {
   const folder = t.testdir()
   const first = openRegistry(folder)
-  const id = successOf(await first.registry.register(asked()))
+  const id = successOf(await first.registry.register(registrationRequest()))
   const subscription = successOf(
     await first.registry.subscribe(listening({ selectors: [exact('S9', 'Street'), pattern('^A')] })),
   )
-  await first.registry.notified({ ...asked(), subscription: 'a' })
+  await first.registry.notified({ ...registrationRequest(), subscription: 'a' })
   await first.metadata.close()
   const { registry, metadata } = openRegistry(folder)
   t.teardown(() => metadata.close())
   t.equal(registry.index.size, 2)
   t.match(registry.recipients(), [{ id: subscription, kind: 'availability', reference: 'http://maps.example/sources' }])
-  await registry.notified({ ...asked(), subscription: 'a' })
+  await registry.notified({ ...registrationRequest(), subscription: 'a' })
   t.equal(registry.index.size, 2, 'the copy of before the restart was replaced')
-  const later = successOf(await registry.register(asked({ contexts: [context('Alley')] })))
+  const later = successOf(await registry.register(registrationRequest({ contexts: [context('Alley')] })))
   t.equal(metadata.notices().length, 1, 'the subscription listens as before')
   const orders = [...registry.index.all()].map(({ order }) => order)
   t.equal(new Set(orders).size, orders.length)
@@ -163,11 +168,11 @@ test('the copy of another thread, kept up by what is published, finds the same',
   const { registry, metadata, published, clock } = openRegistry(t.testdir(), { grace_ms: day_ms })
   t.teardown(() => metadata.close())
   const copy = new RegistrationIndex()
-  const id = successOf(await registry.register(asked()))
-  await registry.notified({ ...asked({ contexts: [noise, context('S6:Street')] }), subscription: 'a' })
-  await registry.notified({ ...asked(), subscription: 'a' })
-  await registry.register(asked({ id, contexts: [context('S5:Street')], duration_ms: 9 * day_ms }))
-  await registry.register(asked({ duration_ms: 0 }))
+  const id = successOf(await registry.register(registrationRequest()))
+  await registry.notified({ ...registrationRequest({ contexts: [noise, context('S6:Street')] }), subscription: 'a' })
+  await registry.notified({ ...registrationRequest(), subscription: 'a' })
+  await registry.register(registrationRequest({ id, contexts: [context('S5:Street')], duration_ms: 9 * day_ms }))
+  await registry.register(registrationRequest({ duration_ms: 0 }))
   clock.time += day_ms
   await registry.removeExpired()
   copy.apply(structuredClone(published))
@@ -180,7 +185,9 @@ test('a subscription is sent at once what is known, if anything is, and again af
   t.teardown(() => metadata.close())
   await registry.subscribe(listening())
   t.same([metadata.notices(), counted.rung], [[], 0])
-  await registry.register(asked({ contexts: [context('S4:Street S5:Street', 'noise ozone')], path: path('/west') }))
+  await registry.register(
+    registrationRequest({ contexts: [context('S4:Street S5:Street', 'noise ozone')], path: path('/west') }),
+  )
   const id = successOf(await registry.subscribe(listening({ selectors: [exact('S5')], attributes: ['ozone'] })))
   t.equal(counted.rung, 2)
   const made = {
@@ -205,16 +212,18 @@ test('a subscription is sent at once what is known, if anything is, and again af
 test('a registration tells all that is known about its entities, as far as a subscription means them', async (t) => {
   const { registry, metadata } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  await registry.register(asked({ contexts: [context('S4:Street', 'noise ozone'), context('S7:Street', 'noise')] }))
+  await registry.register(
+    registrationRequest({ contexts: [context('S4:Street', 'noise ozone'), context('S7:Street', 'noise')] }),
+  )
   const id = successOf(
     await registry.subscribe(listening({ selectors: [pattern('^S[45]$', 'Street')], attributes: ['noise'] })),
   )
   const before = metadata.notices().length
-  await registry.register(asked({ contexts: [context('S4:Street S5:Street S7:Street', 'noise')] }))
-  await registry.register(asked({ contexts: [context('S4:Street', 'ozone')] }))
+  await registry.register(registrationRequest({ contexts: [context('S4:Street S5:Street S7:Street', 'noise')] }))
+  await registry.register(registrationRequest({ contexts: [context('S4:Street', 'ozone')] }))
   t.same(sent(metadata.notices().slice(before)), [[true, ['S4', 'noise'], ['S4,S5', 'noise']]])
   await registry.unsubscribe(tenant, id)
-  await registry.register(asked())
+  await registry.register(registrationRequest())
   t.equal(metadata.notices().length, before + 1)
 })
 
@@ -222,8 +231,8 @@ test('a registration that ends at once tells nothing when nothing else is known'
   const { registry, metadata } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
   await registry.subscribe(listening())
-  const id = successOf(await registry.register(asked()))
-  await registry.register(asked({ id, duration_ms: 0 }))
+  const id = successOf(await registry.register(registrationRequest()))
+  await registry.register(registrationRequest({ id, duration_ms: 0 }))
   t.equal(metadata.notices().length, 1)
 })
 
@@ -232,7 +241,7 @@ test('an expired subscription is silent; what waited for it is dropped before it
   t.teardown(() => metadata.close())
   const id = successOf(await registry.subscribe(listening({ duration_ms: 10 })))
   clock.time += 10
-  await registry.register(asked())
+  await registry.register(registrationRequest())
   const what = { id, tenant, selectors: [any()], attributes: [], correlator: 'c' }
   t.match(await registry.change({ ...what, duration_ms: undefined }), { ok: true })
   t.equal(metadata.notices().length, 0)
@@ -240,7 +249,7 @@ test('an expired subscription is silent; what waited for it is dropped before it
   t.equal(metadata.notices().length, 1)
   t.equal(courier.recipients.get(id)?.expires, clock.time + 10)
   t.same(
-    courier.told,
+    courier.instructions,
     ['hold', 'put', 'expire', 'hold', 'put', 'expire', 'hold', 'put'].map((what) => `${what} ${id}`),
   )
 })
@@ -270,7 +279,7 @@ test('a subscription is known in its tenant only, and not any more after it was 
   t.match(await registry.unsubscribe(tenant, id), unknown)
   t.match(await registry.change({ ...change, tenant }), unknown)
   t.same([...metadata.availability()], [])
-  t.same(courier.told, [`hold ${id}`, `put ${id}`, `remove ${id}`])
+  t.same(courier.instructions, [`hold ${id}`, `put ${id}`, `remove ${id}`])
 })
 
 test('operators see subscriptions by creation, with what the courier knows of their deliveries', async (t) => {
@@ -298,15 +307,15 @@ test('operators see subscriptions by creation, with what the courier knows of th
 test('what another registry tells again replaces what it told, and nothing else', async (t) => {
   const { registry, metadata } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const tell = (subscription: string, ...contexts: ReturnType<typeof context>[]) =>
+  const notify = (subscription: string, ...contexts: ReturnType<typeof context>[]) =>
     registry.notified({ tenant, path: root, contexts, subscription, correlator: 'c' })
-  await registry.register(asked())
-  await tell('a', noise, context('S6:Street'))
-  await tell('a', noise, noise)
-  await tell('b', noise)
-  await tell('', noise)
-  await tell('', noise)
-  await tell('a')
+  await registry.register(registrationRequest())
+  await notify('a', noise, context('S6:Street'))
+  await notify('a', noise, noise)
+  await notify('b', noise)
+  await notify('', noise)
+  await notify('', noise)
+  await notify('a')
   const held = [...registry.index.all()].sort((a, b) => a.order - b.order)
   t.same(
     held.map(({ copiedFrom, contexts, expires }) => [
@@ -329,20 +338,20 @@ test('when the disk is full nothing is registered, nobody is told, and it can be
   const { registry, metadata, counted, published, courier } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
   const id = successOf(await registry.subscribe(listening()))
-  const old = successOf(await registry.register(asked()))
-  const told = () => ({ ...counted, published: published.length, notices: metadata.notices().length })
-  const before = told()
+  const old = successOf(await registry.register(registrationRequest()))
+  const counts = () => ({ ...counted, published: published.length, notices: metadata.notices().length })
+  const before = counts()
   const full = { ok: false, error: { kind: 'storageFull' } }
   const change = { id, tenant, selectors: [exact('S4')], attributes: [], duration_ms: 1, correlator: 'c' }
   metadata.full = true
-  t.match(await registry.register(asked()), full)
-  t.match(await registry.register(asked({ id: old, contexts: [] })), full)
-  t.match(await registry.notified({ ...asked(), subscription: 'a' }), full)
+  t.match(await registry.register(registrationRequest()), full)
+  t.match(await registry.register(registrationRequest({ id: old, contexts: [] })), full)
+  t.match(await registry.notified({ ...registrationRequest(), subscription: 'a' }), full)
   t.match(await registry.subscribe(listening()), full)
   t.match(await registry.change(change), full)
   t.match(await registry.unsubscribe(tenant, id), full)
   metadata.full = false
-  t.same(told(), { ...before, notStored: 3 })
+  t.same(counts(), { ...before, notStored: 3 })
   t.same(
     [...registry.index.all()].map(({ contexts }) => contexts),
     [[noise]],
@@ -352,7 +361,7 @@ test('when the disk is full nothing is registered, nobody is told, and it can be
     [start + day_ms],
   )
   // Whether there is room again is looked for now and then.
-  await until(async () => (await registry.register(asked())).ok)
+  await until(async () => (await registry.register(registrationRequest())).ok)
   t.equal(metadata.notices().length, before.notices + 1)
 })
 
@@ -360,8 +369,8 @@ test('what expired is removed after the grace time, which 0 makes endless', asyn
   for (const grace_ms of [0, 2 * day_ms]) {
     const { registry, metadata, clock, published, courier } = openRegistry(t.testdir(), { grace_ms })
     t.teardown(() => metadata.close())
-    const id = successOf(await registry.register(asked({ duration_ms: 0 })))
-    await registry.register(asked({ duration_ms: 1 }))
+    const id = successOf(await registry.register(registrationRequest({ duration_ms: 0 })))
+    await registry.register(registrationRequest({ duration_ms: 1 }))
     const subscription = successOf(await registry.subscribe(listening({ duration_ms: 0 })))
     await registry.subscribe(listening({ duration_ms: 1 }))
     clock.time += 2 * day_ms - 1
@@ -379,7 +388,7 @@ test('what expired is removed after the grace time, which 0 makes endless', asyn
     t.equal([...metadata.availability()].length, left)
     t.equal(registry.recipients().length, left)
     t.same(published.slice(2), grace_ms === 0 ? [] : [{ kind: 'remove', id }])
-    t.equal(courier.told.includes(`remove ${subscription}`), grace_ms !== 0)
+    t.equal(courier.instructions.includes(`remove ${subscription}`), grace_ms !== 0)
   }
 })
 
@@ -392,8 +401,8 @@ test('what becomes of registrations is traced, also that they have expired', asy
   }
   const { registry, metadata, clock } = openRegistry(t.testdir(), { log, grace_ms: day_ms })
   t.teardown(() => metadata.close())
-  const id = successOf(await registry.register(asked({ duration_ms: 5 })))
-  await registry.register(asked({ id, duration_ms: 10 }))
+  const id = successOf(await registry.register(registrationRequest({ duration_ms: 5 })))
+  await registry.register(registrationRequest({ id, duration_ms: 10 }))
   clock.time += 9
   await registry.removeExpired()
   clock.time += 1
@@ -413,15 +422,22 @@ test('a registration is refused whose notifications would take too much, and not
   t.teardown(() => metadata.close())
   const large = { ...noise, attributes: [{ name: 'a'.repeat(2 ** 20), type: 'number', isDomain: false, metadata: [] }] }
   for (let count = 0; count < 15; count += 1) successOf(await registry.subscribe(listening()))
-  const first = successOf(await registry.register(asked({ contexts: [large] })))
+  const first = successOf(await registry.register(registrationRequest({ contexts: [large] })))
   t.equal(metadata.lastNotice, 15)
   successOf(await registry.subscribe(listening()))
   const before = metadata.lastNotice
-  t.same(await registry.register(asked({ contexts: [large] })), { ok: false, error: { kind: 'noticesFull' } })
+  t.same(await registry.register(registrationRequest({ contexts: [large] })), {
+    ok: false,
+    error: { kind: 'noticesFull' },
+  })
   t.same([...registry.index.all()].length, 1)
   t.equal(metadata.lastNotice, before)
-  t.match(await registry.notified({ ...asked({ contexts: [large] }), subscription: 'a' }), { ok: false })
-  t.match(await registry.register(asked({ id: first, contexts: [noise] })), { ok: true }, 'a smaller one goes on')
+  t.match(await registry.notified({ ...registrationRequest({ contexts: [large] }), subscription: 'a' }), { ok: false })
+  t.match(
+    await registry.register(registrationRequest({ id: first, contexts: [noise] })),
+    { ok: true },
+    'a smaller one goes on',
+  )
 })
 
 test('there is room for a limited number of registrations and subscriptions, and what is large takes the room of several', async (t) => {
@@ -429,20 +445,26 @@ test('there is room for a limited number of registrations and subscriptions, and
   const { registry, metadata } = openRegistry(t.testdir(), { limits })
   t.teardown(() => metadata.close())
   const full = { ok: false, error: { kind: 'registrationsFull' } }
-  const [first] = [successOf(await registry.register(asked())), successOf(await registry.register(asked()))]
-  t.match(await registry.notified({ ...asked(), subscription: 'a' }), { ok: true })
-  t.match(await registry.register(asked()), full)
+  const [first] = [
+    successOf(await registry.register(registrationRequest())),
+    successOf(await registry.register(registrationRequest())),
+  ]
+  t.match(await registry.notified({ ...registrationRequest(), subscription: 'a' }), { ok: true })
+  t.match(await registry.register(registrationRequest()), full)
   t.match(
-    await registry.notified({ ...asked({ contexts: [{ ...noise, provider: 'http://b' }] }), subscription: 'a' }),
+    await registry.notified({
+      ...registrationRequest({ contexts: [{ ...noise, provider: 'http://b' }] }),
+      subscription: 'a',
+    }),
     full,
   )
   t.match(
-    await registry.register(asked({ id: first })),
+    await registry.register(registrationRequest({ id: first })),
     { ok: true },
     'what takes the place of another one needs no room',
   )
   const large = [{ ...noise, provider: `http://${'a'.repeat(4000)}` }]
-  t.match(await registry.register(asked({ id: first, contexts: large })), full)
+  t.match(await registry.register(registrationRequest({ id: first, contexts: large })), full)
   for (const _ of [1, 2]) t.match(await registry.subscribe(listening()), { ok: true })
   t.match(await registry.subscribe(listening()), { ok: false, error: { kind: 'subscriptionsFull' } })
 })
@@ -468,7 +490,7 @@ test('a resource is removed on disk and everywhere, and the rest of its registra
   const { registry, metadata, published } = openRegistry(folder)
   const one = successOf(await registry.add(given()))
   const two = successOf(
-    await registry.register(asked({ path: path('/west'), contexts: [noise, context('S5:Street')] })),
+    await registry.register(registrationRequest({ path: path('/west'), contexts: [noise, context('S5:Street')] })),
   )
   const ids = () => registry.index.page(everything).resources.map(resourceIdOf)
   const [, , second = two] = ids()

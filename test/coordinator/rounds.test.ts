@@ -7,11 +7,11 @@ import { until } from '../until.js'
 interface GivenMember {
   metadataVersion: number
   owns: readonly (readonly [partition: number, lastNotice: number])[]
-  asked: number
+  questions: number
 }
 
 function members(...names: readonly string[]): Map<string, GivenMember> {
-  return new Map(names.map((name) => [name, { metadataVersion: 0, owns: [], asked: 0 }]))
+  return new Map(names.map((name) => [name, { metadataVersion: 0, owns: [], questions: 0 }]))
 }
 
 function roundsOf(nodes: Map<string, GivenMember>, limit_ms = 60_000): Rounds {
@@ -22,7 +22,7 @@ function roundsOf(nodes: Map<string, GivenMember>, limit_ms = 60_000): Rounds {
     heartbeat: async (name, metadataVersion): Promise<LastNotices | undefined> => {
       const node = nodes.get(name)
       if (node === undefined) return undefined
-      node.asked += 1
+      node.questions += 1
       if (node.metadataVersion < metadataVersion) return undefined
       return new Map(node.owns.map(([partition, last]) => [partition, last as NoticeNumber]))
     },
@@ -45,21 +45,21 @@ test('a record is in force everywhere when all members have it and each partitio
   const passed = rounds.passed(5).finally(() => {
     isOver = true
   })
-  const asks = async (node: GivenMember, more: number): Promise<void> => {
-    const { asked } = node
-    await until(() => node.asked >= asked + more)
+  const untilAsked = async (node: GivenMember, more: number): Promise<void> => {
+    const { questions } = node
+    await until(() => node.questions >= questions + more)
   }
-  await asks(b, 2)
+  await untilAsked(b, 2)
   t.notOk(isOver, 'a member does not have it')
   b.metadataVersion = 5
-  await asks(b, 2)
+  await untilAsked(b, 2)
   t.notOk(isOver, 'a partition has no owner that writes a heartbeat record')
   b.owns = [[1, 20]]
   t.same(await passed, { ok: true, value: [10, 20] })
 
-  const before = a.asked
+  const before = a.questions
   t.same(await rounds.passed(4), { ok: true, value: [10, 20] }, 'what was before that is in force too')
-  t.equal(a.asked, before, 'without another question')
+  t.equal(a.questions, before, 'without another question')
 })
 
 test('those who wait together share the questions; who is no member any more is not waited for', async (t) => {
@@ -74,7 +74,7 @@ test('those who wait together share the questions; who is no member any more is 
   const rounds = roundsOf(nodes)
   const both = Array.from({ length: 50 }, () => rounds.passed(9))
   for (const passed of await Promise.all(both)) t.same(passed, { ok: true, value: [1, 2] })
-  t.ok(b.asked <= 3, `${b.asked} questions`)
+  t.ok(b.questions <= 3, `${b.questions} questions`)
   a.metadataVersion = 12
   const next = rounds.passed(12)
   nodes.delete('b')

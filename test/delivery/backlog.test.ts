@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { ReadingProgress } from '../../src/delivery/queue/reading-progress.js'
 import { lastNotified } from '../../src/model/subscription/clocks.js'
 import { type Milliseconds, now } from '../../src/time.js'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { until } from '../until.js'
 import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
 
@@ -15,7 +15,7 @@ function many(number = 2000) {
 }
 
 test('a courier begins before it has read what waits, which is counted all the same', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const boxes = outboxes(t)
   nth(boxes.partitions, 0).enqueue(...many())
   const running = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())] })
@@ -30,7 +30,7 @@ test('a courier begins before it has read what waits, which is counted all the s
 })
 
 test('a throttled subscription remembers its last notification before what waits was read', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const boxes = outboxes(t)
   const at = now()
   const made = (ago_ms: number) => ({ made: (at - ago_ms) as Milliseconds })
@@ -45,7 +45,7 @@ test('a throttled subscription remembers its last notification before what waits
 })
 
 test('what was made before any subscription could be throttled by it is not looked at for the clocks', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const boxes = outboxes(t)
   const old = { made: (now() - 60_000) as Milliseconds }
   nth(boxes.partitions, 0).enqueue(notice(two, 'a', '{}', old), ...many().map((each) => ({ ...each, ...old })))
@@ -60,7 +60,7 @@ test('what was made before any subscription could be throttled by it is not look
 test('a courier that ends does not read a backlog to its end, and loses nothing of it', async (t) => {
   const boxes = outboxes(t)
   nth(boxes.partitions, 0).enqueue(...many(10_000))
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const running = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())] })
   await running.start()
   await running.drain(1)
@@ -72,18 +72,18 @@ test('the log tells of a long reading when it begins, every five seconds, and at
   const lines: string[] = []
   let at_ms = 0
   const progress = new ReadingProgress({ info: (_, message) => lines.push(message) }, () => at_ms)
-  const told = (outbox: number, left: number, after_ms = 0): readonly string[] => {
+  const linesAfter = (outbox: number, left: number, after_ms = 0): readonly string[] => {
     at_ms += after_ms
     progress.left(outbox, left)
     return lines.splice(0)
   }
-  t.same(told(0, 9000), [], 'a short one is not worth a line')
-  t.same(told(1, 31_000), [])
-  t.match(told(0, 8000), [/^the outboxes are read while the broker runs: at most 40000 notifications wait/])
-  t.same(told(0, 0, 4999), [])
-  t.match(told(1, 30_000, 1), [/25 % is done, at most 30000 notifications are left/])
-  t.same(told(1, 20_000, 4000), [])
-  t.same(told(1, 0, 2000), ['the outboxes were read in 11.0 s'])
-  t.same(told(1, 0, 9000), [])
-  t.same([...told(0, 500), ...told(0, 0, 9000)], [])
+  t.same(linesAfter(0, 9000), [], 'a short one is not worth a line')
+  t.same(linesAfter(1, 31_000), [])
+  t.match(linesAfter(0, 8000), [/^the outboxes are read while the broker runs: at most 40000 notifications wait/])
+  t.same(linesAfter(0, 0, 4999), [])
+  t.match(linesAfter(1, 30_000, 1), [/25 % is done, at most 30000 notifications are left/])
+  t.same(linesAfter(1, 20_000, 4000), [])
+  t.same(linesAfter(1, 0, 2000), ['the outboxes were read in 11.0 s'])
+  t.same(linesAfter(1, 0, 9000), [])
+  t.same([...linesAfter(0, 500), ...linesAfter(0, 0, 9000)], [])
 })

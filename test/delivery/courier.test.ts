@@ -11,7 +11,7 @@ import type { HttpTemplate } from '../../src/model/subscription/terms.js'
 import { clockStart, type Milliseconds, now } from '../../src/time.js'
 import { versionFacts } from '../../src/version.js'
 import { attribute, entity } from '../context/given-entity.js'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { at } from '../given.js'
 import { isStill, until } from '../until.js'
 import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
@@ -78,7 +78,7 @@ test('a notification is sent with the headers of the request that caused it', as
 })
 
 test('a notification in trouble is repeated as it was until it is accepted, and everything else waits behind one', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const running = await sending(t, end, { retryMin_ms: 30, retryMax_ms: 30 })
   for (const line of ['a', 'b', 'c']) nth(running.partitions, 0).enqueue(notice(one, line, line))
   running.ring()
@@ -92,7 +92,7 @@ test('a notification in trouble is repeated as it was until it is accepted, and 
   await until(async () => ((await running.state(one))?.failsCounter ?? 0) >= 4)
   const state = await running.state(one)
   t.match(state, { timesSent: 3, queueDepth: 3, lastFailureReason: 'trouble: 503', discarded: 0 })
-  end.respond = answering(204)
+  end.respond = responding(204)
   await until(() => nth(running.partitions, 0).numbers.length === 0)
   t.match(await running.state(one), { timesSent: 3, queueDepth: 0, failsCounter: 0, lastSuccessCode: 204 })
   const ids = end.received.map(({ headers, body }) => `${body} ${headers['rigel-notification-id']}`)
@@ -123,12 +123,12 @@ test('the next one of a line waits for the one before; a refusal stops its line 
   t.same(end.bodies.slice(3, 4), ['a1'], 'repeated after its pause')
   t.notOk(end.bodies.includes('a2'))
   t.match(await running.state(one), { lastFailureReason: 'refused: 404', queueDepth: 2, nextAttempt: undefined })
-  end.respond = answering(200)
+  end.respond = responding(200)
   await until(() => end.bodies.includes('a2'))
 })
 
 test('a changed subscription starts at once, to its new reference', async (t) => {
-  const down = await FarEnd.listen(t, answering(500))
+  const down = await FarEnd.listen(t, responding(500))
   const end = await FarEnd.listen(t)
   const running = await sending(t, down, { retryMin_ms: 60_000, retryMax_ms: 60_000 })
   const begun = Date.now()
@@ -143,7 +143,7 @@ test('a changed subscription starts at once, to its new reference', async (t) =>
 })
 
 test('a receiver can ask for a longer pause, up to the longest', async (t) => {
-  const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '3600' }))
+  const end = await FarEnd.listen(t, responding(503, { 'Retry-After': '3600' }))
   const running = await sending(t, end, { retryMin_ms: 1, retryMax_ms: 5000 })
   const begun = Date.now()
   nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'))
@@ -154,7 +154,7 @@ test('a receiver can ask for a longer pause, up to the longest', async (t) => {
 })
 
 test('an initial notification goes after all earlier ones and before all later ones', async (t) => {
-  const end = await FarEnd.listen(t, answering(404))
+  const end = await FarEnd.listen(t, responding(404))
   const running = await sending(t, end)
   const [left, right] = [nth(running.partitions, 0), nth(running.partitions, 1)]
   left.enqueue(notice(one, 'a', 'early a'))
@@ -168,7 +168,7 @@ test('an initial notification goes after all earlier ones and before all later o
   await until(() => end.received.length >= 6)
   t.same([...new Set(end.bodies)].sort(), ['early a', 'early b'])
   end.received.length = 0
-  end.respond = answering(200)
+  end.respond = responding(200)
   await until(() => end.received.length === 6)
   const order = end.bodies.map((body) => body.replace(/ [abc]$/, ''))
   t.same(order, ['early', 'early', 'initial 1', 'initial 2', 'late', 'late'])
@@ -186,7 +186,7 @@ test('a barrier does not wait for numbers that have left before the start', asyn
 })
 
 test('of ticks only the newest waits', async (t) => {
-  const end = await FarEnd.listen(t, answering(500))
+  const end = await FarEnd.listen(t, responding(500))
   const running = await sending(t, end, { retryMin_ms: 50, retryMax_ms: 50 })
   running.metadata.enqueue(notice(one, tick, '1'))
   running.ring()
@@ -201,7 +201,7 @@ test('of ticks only the newest waits', async (t) => {
   )
   running.ring()
   await until(() => running.metadata.numbers.length === 2)
-  end.respond = answering(200)
+  end.respond = responding(200)
   await until(() => running.metadata.numbers.length === 0)
   t.same(end.bodies.slice(-2), ['3', '4'])
   t.notOk(end.bodies.includes('2'))
@@ -209,9 +209,9 @@ test('of ticks only the newest waits', async (t) => {
 })
 
 test('a tick that fails gives way to a newer one', async (t) => {
-  let answer = (): unknown => undefined
+  let respond = (): unknown => undefined
   const end = await FarEnd.listen(t, (_, response) => {
-    answer = () => response.writeHead(404).end()
+    respond = () => response.writeHead(404).end()
   })
   const running = await sending(t, end)
   running.metadata.enqueue(notice(one, tick, '1'))
@@ -220,14 +220,14 @@ test('a tick that fails gives way to a newer one', async (t) => {
   running.metadata.enqueue(notice(one, tick, '2'))
   running.ring()
   await until(() => running.figures.read().in === 2)
-  end.respond = answering(200)
-  answer()
+  end.respond = responding(200)
+  respond()
   await until(() => running.metadata.numbers.length === 0)
   t.same(end.bodies, ['1', '2'])
 })
 
 test('what is not accepted in time is dropped when its time has come, counted and warned of once', async (t) => {
-  const end = await FarEnd.listen(t, answering(500))
+  const end = await FarEnd.listen(t, responding(500))
   const running = await sending(t, end, { retention_ms: 200, retryMin_ms: 60_000 })
   nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(one, 'b', 'b1'))
   running.ring()
@@ -242,7 +242,7 @@ test('what is not accepted in time is dropped when its time has come, counted an
 })
 
 test('a queue that is full drops its oldest, and says before that it is nearly full', async (t) => {
-  const end = await FarEnd.listen(t, answering(500))
+  const end = await FarEnd.listen(t, responding(500))
   const running = await sending(t, end, { queueMax: 10, retryMin_ms: 60_000, retryMax_ms: 60_000 })
   for (let number = 1; number <= 12; number += 1) nth(running.partitions, 0).enqueue(notice(one, 'a', String(number)))
   running.ring()
@@ -255,7 +255,7 @@ test('a queue that is full drops its oldest, and says before that it is nearly f
 })
 
 test('beyond the space for all, the oldest of the largest subscription are dropped', async (t) => {
-  const end = await FarEnd.listen(t, answering(500))
+  const end = await FarEnd.listen(t, responding(500))
   const recipients = [recipient(one, end.url()), recipient(two, end.url())]
   const running = courier(t, { recipients, settings: { bytesMax: 5000, retryMin_ms: 60_000, retryMax_ms: 60_000 } })
   await running.start()
@@ -270,7 +270,7 @@ test('beyond the space for all, the oldest of the largest subscription are dropp
 })
 
 test('beyond the number for all, the oldest of the largest subscription are dropped', async (t) => {
-  const end = await FarEnd.listen(t, answering(500))
+  const end = await FarEnd.listen(t, responding(500))
   const recipients = [recipient(one, end.url()), recipient(two, end.url())]
   const running = courier(t, { recipients, settings: { noticesMax: 6, retryMin_ms: 60_000, retryMax_ms: 60_000 } })
   await running.start()
@@ -299,7 +299,7 @@ test('a message that is too long is dropped at once, its head counted', async (t
 })
 
 test('with the end of a subscription nothing of it is begun any more, and nothing is left of it', async (t) => {
-  const end = await FarEnd.listen(t, answering(404))
+  const end = await FarEnd.listen(t, responding(404))
   const running = await sending(t, end, { retryMin_ms: 20, retryMax_ms: 20 })
   const partition = nth(running.partitions, 0)
   partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
@@ -321,7 +321,7 @@ test('with the end of a subscription nothing of it is begun any more, and nothin
 })
 
 test('expiry drops what waits without counting it, and a revived subscription begins anew', async (t) => {
-  const end = await FarEnd.listen(t, answering(404))
+  const end = await FarEnd.listen(t, responding(404))
   const running = await sending(t, end, { retryMin_ms: 60_000, retryMax_ms: 60_000 })
   const partition = nth(running.partitions, 0)
   partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
@@ -331,7 +331,7 @@ test('expiry drops what waits without counting it, and a revived subscription be
   await until(() => partition.numbers.length === 0)
   partition.enqueue(notice(one, 'a', 'a3'))
   await running.courier.expire(one)
-  t.same(partition.numbers, [], 'the answer says that it is on disk')
+  t.same(partition.numbers, [], 'the response says that it is on disk')
   t.match(await running.state(one), { discarded: 0, queueDepth: 0, timesSent: 1 })
   running.courier.put(recipient(one, end.url()))
   partition.enqueue(notice(one, 'a', 'a4'))
@@ -366,7 +366,7 @@ test('what belongs to nobody at the start is removed', async (t) => {
 })
 
 test('how it went outlives the courier: attempts are not counted twice, failures are remembered', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const boxes = outboxes(t)
   const slow = { retryMin_ms: 60_000, retryMax_ms: 60_000 }
   const before = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())], settings: slow })
@@ -451,7 +451,7 @@ test('outcomes are stored without a further one, however long the batch before t
   running.ring()
   await until(async () => end.received.length === 2 && (await running.state(one))?.queueDepth === 0)
   await running.courier.expire(one)
-  t.same(partition.numbers, [], 'the answer says that it is on disk')
+  t.same(partition.numbers, [], 'the response says that it is on disk')
 })
 
 test('a receiver that hangs makes only its own notifications wait, and subscriptions of one receiver take turns', async (t) => {
@@ -480,7 +480,7 @@ test('a receiver that hangs makes only its own notifications wait, and subscript
   await until(() => good.received.length === 50)
   const first = good.received.slice(10, 30).filter(({ url }) => url === '/3').length
   t.ok(first >= 8 && first <= 12, `${first} of the first 20 are of one of the two`)
-  hanging.respond = answering(200)
+  hanging.respond = responding(200)
   for (const release of waiting) release()
   await until(() => hanging.received.length === 10)
 })
@@ -507,7 +507,7 @@ test('notifications under way have a limited number of bytes in all, and a quart
   await sleep(100)
   t.ok(sum() <= 10, `${sum()} under way`)
   t.ok(Math.max(...received()) <= 3, `${received()}`)
-  for (const end of ends) end.respond = answering(200)
+  for (const end of ends) end.respond = responding(200)
   for (const release of waiting) release()
   await until(() => sum() === 80)
   await until(() => nth(running.partitions, 0).numbers.length === 0)
@@ -581,27 +581,27 @@ test('attempts have a line at level INFO, and traces that hide secrets', async (
 })
 
 test('what many are told of one change goes to each rendered for it, in order, and again after a restart', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const boxes = outboxes(t)
   const ids = Array.from({ length: 300 }, (_, at) => subscriptionId(at))
   const listeningAt = (url: string) =>
     ids.map((id, number) => recipient(id, url, { attributes: number % 2 === 0 ? [] : ['level'] }))
   const settings = { retryMin_ms: 20, retryMax_ms: 20 }
   const { subscription: _, body: __, after: ___, ...common } = notice(one, 'a', '')
-  const told = (value: string) => ({
+  const noticeOf = (value: string) => ({
     ...common,
     subscriptions: ids,
     entity: entity({ attributes: [attribute('door', 'x'.repeat(2000)), attribute('level', value)] }),
   })
   const first = courier(t, { outboxes: boxes, recipients: listeningAt(end.url()), settings })
   await first.start()
-  nth(boxes.partitions, 0).enqueue(told('1'), told('2'))
+  nth(boxes.partitions, 0).enqueue(noticeOf('1'), noticeOf('2'))
   first.ring()
   await until(() => end.received.length >= 300)
   await first.drain(0)
   t.equal(nth(boxes.partitions, 0).numbers.length, 600, 'nothing was accepted, so nothing has left')
   // What the first courier has given up may still arrive at the end that it knows.
-  const later = await FarEnd.listen(t, answering(200))
+  const later = await FarEnd.listen(t, responding(200))
   const again = courier(t, { outboxes: boxes, recipients: listeningAt(later.url()), settings })
   await again.start()
   await until(() => nth(boxes.partitions, 0).numbers.length === 0)
@@ -632,7 +632,7 @@ function withTemplate(id: SubscriptionId, custom: HttpTemplate): BodyTerms {
 }
 
 test('bodies by templates are rendered when they are sent, by the terms of their change; one that cannot be is dropped', async (t) => {
-  const end = await FarEnd.listen(t, answering(200))
+  const end = await FarEnd.listen(t, responding(200))
   const ids = [1, 2, 3, 4].map(subscriptionId)
   const recipients = ids.map((id) => recipient(id, end.url()))
   const running = courier(t, { recipients })
@@ -662,7 +662,7 @@ test('bodies by templates are rendered when they are sent, by the terms of their
 })
 
 test('a notification that turns out too long when it is rendered is dropped and counted, and the next one goes', async (t) => {
-  const end = await FarEnd.listen(t, answering(200))
+  const end = await FarEnd.listen(t, responding(200))
   const [small, large] = [subscriptionId(1), subscriptionId(2)]
   const running = courier(t, {
     recipients: [recipient(small, end.url(), { attributes: ['level'] }), recipient(large, end.url())],
@@ -683,7 +683,7 @@ test('a notification that turns out too long when it is rendered is dropped and 
 })
 
 test('a clock of the day that jumps makes nothing that waits older, also after a restart of the courier', async (t) => {
-  const end = await FarEnd.listen(t, answering(500))
+  const end = await FarEnd.listen(t, responding(500))
   const settings = { retention_ms: 60_000, retryMin_ms: 60_000, clock: clockStart() }
   const wall = Date.now
   const hour_ms = 3_600_000
@@ -718,7 +718,7 @@ test('a clock of the day that jumps makes nothing that waits older, also after a
 })
 
 test('what comes while the courier runs is not as old as a clock that had jumped back says', async (t) => {
-  const end = await FarEnd.listen(t, answering(500))
+  const end = await FarEnd.listen(t, responding(500))
   const settings = { retention_ms: 60_000, retryMin_ms: 60_000, clock: clockStart() }
   const running = courier(t, { recipients: [recipient(one, end.url(), { expires: at(4e12) })], settings })
   await running.start()

@@ -64,11 +64,11 @@ function adds(subscription: number, partition: number, ...keys: readonly number[
   return keys.map((key) => ({ kind: 'add', subscription, what: { partition, key } }))
 }
 
-const refused: Step = { kind: 'finish', attempt: 0, outcome: 'refused' }
+const refusal: Step = { kind: 'finish', attempt: 0, outcome: 'refused' }
 const accepted: Step = { kind: 'finish', attempt: 0, outcome: 'accepted' }
 
 /** The first key of a subscription pauses: those behind it go, in their order. */
-const behindRefused: Step[] = [...adds(0, 0, 0, 0, 0, 1, 1), refused, accepted, accepted]
+const behindRefusal: Step[] = [...adds(0, 0, 0, 0, 0, 1, 1), refusal, accepted, accepted]
 
 /** Others leave room in memory while some of a subscription are only on disk: what arrives then goes behind these. */
 const roomAgain: Step[] = [
@@ -81,7 +81,7 @@ const roomAgain: Step[] = [
 
 /** What was attempted before its partition went away is not counted again when it comes back. */
 const triedAndMoved: Step[] = [
-  ...[...adds(0, 0, 0, 1), refused, refused, ...adds(1, 0, 0, 0, 0)],
+  ...[...adds(0, 0, 0, 1), refusal, refusal, ...adds(1, 0, 0, 0, 0)],
   ...[
     { kind: 'move' as const, outbox: 0 },
     { kind: 'advance' as const, by_ms: 30 },
@@ -89,7 +89,7 @@ const triedAndMoved: Step[] = [
   ...[accepted, accepted, accepted],
 ]
 
-const examples = [beyondLimitOnHold, behindRefused, roomAgain, triedAndMoved]
+const examples = [beyondLimitOnHold, behindRefusal, roomAgain, triedAndMoved]
 
 function take(model: DeliveryModel, taken: Step): void {
   switch (taken.kind) {

@@ -177,9 +177,9 @@ export class QueueUnderTest {
   #offered(outbox: number, acks: readonly NoticeAck[], respond: (isStored: boolean) => void): void {
     assert(!this.#batches.has(outbox), 'one batch of an outbox is under way at a time')
     this.#batches.set(outbox, { acks, respond })
-    const refused = this.#refused.get(outbox)
-    if (refused !== undefined) {
-      assert(acks === refused, 'what was refused is offered again')
+    const before = this.#refused.get(outbox)
+    if (before !== undefined) {
+      assert(acks === before, 'what was refused is offered again')
       return
     }
     assert(acks.reduce((sum, { gone }) => sum + gone.length, 0) <= 400)

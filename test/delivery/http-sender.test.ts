@@ -5,7 +5,7 @@ import { Destinations } from '../../src/delivery/http-client/destinations.js'
 import type { HttpMessage } from '../../src/delivery/queue/outgoing.js'
 import { HttpSender, type HttpSettings } from '../../src/delivery/senders/http-sender.js'
 import { withoutSecrets } from '../../src/observe/log/secrets.js'
-import { answering, FarEnd, listening } from '../far-end.js'
+import { FarEnd, listening, responding } from '../far-end.js'
 import { until } from '../until.js'
 import { itsKey, unknownCertificate } from './certificate.js'
 
@@ -52,7 +52,7 @@ test('a status says whether a notification is accepted, refused or in trouble', 
   }
   for (const [kind, statuses] of Object.entries(kinds)) {
     for (const status of statuses) {
-      end.respond = answering(status)
+      end.respond = responding(status)
       t.match(
         await sent.send(outgoing(end.url())),
         kind === 'accepted' ? { kind, status } : { kind, reason: `${status}` },
@@ -111,12 +111,12 @@ test('redirects are followed with the same method and body, at most five of them
     t.match(end.received, [{ url: '/notify' }, { url: '/new', method: 'POST', body: '{"a":1}' }])
   }
   end.received.length = 0
-  end.respond = answering(302, { Location: '/again' })
+  end.respond = responding(302, { Location: '/again' })
   t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '302' })
   t.equal(end.received.length, 6)
-  end.respond = answering(307)
+  end.respond = responding(307)
   t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '307' }, 'no Location')
-  end.respond = answering(307, { Location: 'ftp://elsewhere/' })
+  end.respond = responding(307, { Location: 'ftp://elsewhere/' })
   t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '307' })
 })
 
@@ -124,7 +124,7 @@ test('what is secret goes to the origin that the subscription names and to no ot
   const names = ['X-Auth-Token', 'Authorization', 'Proxy-Authorization', 'Cookie', 'Set-Cookie']
   const headers = [...names.flatMap((name) => [name, 'secret']), 'Fiware-Correlator', 'c']
   const other = await FarEnd.listen(t)
-  const end = await FarEnd.listen(t, answering(307, { Location: other.url() }))
+  const end = await FarEnd.listen(t, responding(307, { Location: other.url() }))
   t.match(await sender(t).send(outgoing(end.url(), { headers })), { kind: 'accepted' })
   for (const name of names) {
     t.equal(String(end.received[0]?.headers[name.toLowerCase()]), 'secret', `${name} at the receiver`)
@@ -139,14 +139,14 @@ test('what is secret goes to the origin that the subscription names and to no ot
 })
 
 test('a receiver may say when it wants to be asked again', async (t) => {
-  const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '7' }))
+  const end = await FarEnd.listen(t, responding(503, { 'Retry-After': '7' }))
   const sent = sender(t)
   t.match(await sent.send(outgoing(end.url())), { retryAfter_ms: 7000 })
-  end.respond = answering(429, { 'Retry-After': new Date(Date.now() + 60_000).toUTCString() })
+  end.respond = responding(429, { 'Retry-After': new Date(Date.now() + 60_000).toUTCString() })
   const outcome = await sent.send(outgoing(end.url()))
   const { retryAfter_ms = 0 } = outcome.kind === 'accepted' ? {} : outcome
   t.ok(retryAfter_ms > 50_000 && retryAfter_ms <= 60_000)
-  end.respond = answering(503, { 'Retry-After': 'soon' })
+  end.respond = responding(503, { 'Retry-After': 'soon' })
   t.notOk('retryAfter_ms' in (await sent.send(outgoing(end.url()))))
 })
 
@@ -258,7 +258,7 @@ test('destinations are checked for the URL, for every redirect and for the addre
     destinations: new Destinations({ allow: { networks: [], names: ['localhost'] }, deny: undefined }),
   })
   t.match(await local.send(outgoing(`http://localhost:${port}/`)), { kind: 'accepted' })
-  end.respond = answering(302, { Location: `http://127.0.0.1:${port}/` })
+  end.respond = responding(302, { Location: `http://127.0.0.1:${port}/` })
   t.same(await local.send(outgoing(`http://localhost:${port}/`)), denied, 'the redirect')
   t.equal(end.received.length, 2)
 })

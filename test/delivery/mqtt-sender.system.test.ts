@@ -32,7 +32,7 @@ async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<string> 
   return `mqtt://127.0.0.1:${await listening(t, server)}`
 }
 
-/** The log of the broker says by whom it was connected to, and may be read behind its answers. */
+/** The log of the broker says by whom it was connected to, and may be read behind its responses. */
 async function connectedAs(t: Test, broker: Mosquitto, users: readonly string[]): Promise<void> {
   await until(() => broker.users.length >= users.length, `connections of ${users}`)
   t.same(broker.users, users)
@@ -41,12 +41,12 @@ async function connectedAs(t: Test, broker: Mosquitto, users: readonly string[])
 const welcome = Buffer.from([0x20, 2, 0, 0])
 
 test('it is told how many connections are being opened, those that come to nothing among them', async (t) => {
-  const told: number[] = []
+  const counts: number[] = []
   const silent = await rawEnd(t, () => undefined)
   const refusing = await rawEnd(t, (socket) => socket.end(Buffer.from([0x20, 2, 0, 5])))
-  const sent = sender(t, { timeout_ms: 300, opening: (connections) => told.push(connections) })
+  const sent = sender(t, { timeout_ms: 300, opening: (connections) => counts.push(connections) })
   await Promise.all([sent.send(message(silent)), sent.send(message(silent)), sent.send(message(refusing))])
-  t.same(told, [1, 2, 1, 0])
+  t.same(counts, [1, 2, 1, 0])
 })
 
 test('a message of each qos is accepted, and arrives as it is', { skip }, async (t) => {
@@ -166,9 +166,9 @@ test('a destination that is not allowed is refused before it is connected to', {
   const broker = await Mosquitto.start(t)
   const networks = [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' as const }]
   const denied = sender(t, { destinations: new Destinations({ allow: undefined, deny: { networks, names: [] } }) })
-  const refused = { kind: 'refused', reason: 'destination not allowed' }
-  t.same(await denied.send(message(broker.url)), refused)
-  t.same(await denied.send(message(`mqtt://localhost:${broker.port}`)), refused)
+  const refusal = { kind: 'refused', reason: 'destination not allowed' }
+  t.same(await denied.send(message(broker.url)), refusal)
+  t.same(await denied.send(message(`mqtt://localhost:${broker.port}`)), refusal)
   const allowed = sender(t, { destinations: new Destinations({ allow: { networks, names: [] }, deny: undefined }) })
   t.same(await allowed.send(message(`mqtt://localhost:${broker.port}`)), { kind: 'accepted' })
   await connectedAs(t, broker, [''])

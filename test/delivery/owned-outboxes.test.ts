@@ -5,7 +5,7 @@ import { lastNotified } from '../../src/model/subscription/clocks.js'
 import { streamReference } from '../../src/model/subscription/targets.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { clockStart, type Milliseconds, now } from '../../src/time.js'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { until } from '../until.js'
 import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
 
@@ -169,7 +169,7 @@ test('the release of an epoch that is over closes nothing of the one that came a
 })
 
 test('clocks stand at the last notice of each outbox, whoever owns it', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const boxes = outboxes(t, 2)
   const owners = [newOwner(), newOwner()]
   const made = (ago_ms: number) => ({ made: (now() - ago_ms) as Milliseconds })
@@ -194,7 +194,7 @@ test('clocks stand at the last notice of each outbox, whoever owns it', async (t
 })
 
 test('an alarm of a receiver ends with the partition: another node tells how it is', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const boxes = outboxes(t, 1)
   nth(boxes.partitions, 0).enqueue(notice(one, 'a', '{}'))
   const owner = newOwner()
@@ -241,7 +241,7 @@ test('clients listen to what the node sends, and are told when that becomes less
   const reports: StreamReport[] = []
   port1.on('message', (report: StreamReport) => reports.push(report))
   t.teardown(() => port1.close())
-  const said = async (report: Partial<StreamReport>): Promise<void> => {
+  const reported = async (report: Partial<StreamReport>): Promise<void> => {
     await until(() => reports.length > 0)
     t.match(reports.shift(), report)
   }
@@ -259,18 +259,18 @@ test('clients listen to what the node sends, and are told when that becomes less
   await running.start()
   running.courier.connectStreams(port2)
   open(1)
-  await said({ kind: 'opened', stream: 1 })
+  await reported({ kind: 'opened', stream: 1 })
   open(2, 2000)
-  await said({ kind: 'opened', stream: 2 })
-  await said({ kind: 'ended', stream: 2, why: 'replaced' })
+  await reported({ kind: 'opened', stream: 2 })
+  await reported({ kind: 'ended', stream: 2, why: 'replaced' })
   nth(boxes.partitions, 1).enqueue(notice(one, 'b', '{"n":0}'))
   nth(owners, 1).own()
-  await said({ kind: 'events', stream: 1, notices: 1 })
+  await reported({ kind: 'events', stream: 1, notices: 1 })
   box.enqueue(notice(one, 'a', '{"n":1}'))
   running.ring()
-  await said({ kind: 'events', stream: 1, notices: 1 })
+  await reported({ kind: 'events', stream: 1, notices: 1 })
   port1.postMessage({ kind: 'took', stream: 1, notices: 2 })
   nth(owners, 0).lose()
-  await said({ kind: 'ended', stream: 1, why: 'interrupted' })
+  await reported({ kind: 'ended', stream: 1, why: 'interrupted' })
   t.same(box.numbers, [1], 'what was not confirmed is sent by the node that comes next')
 })

@@ -46,9 +46,9 @@ test('delivery stats count a notice once, whatever becomes of its attempts', asy
     lastFailure: 10,
     lastFailureReason: 'trouble: timeout',
   })
-  const refused = afterAttempt(failed, { ...facts, first: false, fails: 2, at: at(20), outcome: refusal('404') })
-  t.match(refused, { sent: 1, tried: [4], fails: 2, lastFailure: 20, lastFailureReason: 'refused: 404' })
-  const accepted = afterAttempt(refused, {
+  const afterRefusal = afterAttempt(failed, { ...facts, first: false, fails: 2, at: at(20), outcome: refusal('404') })
+  t.match(afterRefusal, { sent: 1, tried: [4], fails: 2, lastFailure: 20, lastFailureReason: 'refused: 404' })
+  const accepted = afterAttempt(afterRefusal, {
     ...facts,
     first: false,
     fails: 0,
@@ -61,7 +61,7 @@ test('delivery stats count a notice once, whatever becomes of its attempts', asy
     lastNotification: 5,
     discarded: 0,
   })
-  t.match(afterDeparture(refused, { number: 4, made: at(5), discarded: true }), { tried: [], discarded: 1 })
+  t.match(afterDeparture(afterRefusal, { number: 4, made: at(5), discarded: true }), { tried: [], discarded: 1 })
 })
 
 test('what an outcome stores does not grow with the notices that wait after an attempt', async (t) => {

@@ -38,7 +38,7 @@ class FrontEnd extends EventEmitter {
     this.emit('close')
   }
 
-  tell(instruction: StreamInstruction): void {
+  send(instruction: StreamInstruction): void {
     this.emit('message', instruction)
   }
 }
@@ -76,12 +76,12 @@ class Client {
   take(): boolean {
     const notices = this.#untaken.shift()
     if (notices === undefined || this.ended !== undefined) return false
-    this.#front.tell({ kind: 'took', stream: this.number, notices })
+    this.#front.send({ kind: 'took', stream: this.number, notices })
     return true
   }
 
   close(): void {
-    if (this.ended === undefined) this.#front.tell({ kind: 'closed', stream: this.number })
+    if (this.ended === undefined) this.#front.send({ kind: 'closed', stream: this.number })
     this.end('closed')
   }
 }
@@ -148,14 +148,14 @@ class StreamsUnderTest {
     this.#numbers += 1
     const client = new Client(this.front, this.#numbers, group)
     const position = after === undefined ? undefined : positionOfId(after)
-    this.front.tell({ kind: 'open', stream: client.number, subscription: id, after: position, group, isExplicit })
+    this.front.send({ kind: 'open', stream: client.number, subscription: id, after: position, group, isExplicit })
     return client
   }
 
   confirm(upTo: string, subscription: SubscriptionId = id): void {
     const position = positionOfId(upTo)
     if (position === undefined) throw new Error(`${upTo} is no position`)
-    this.front.tell({ kind: 'confirm', number: 0, subscription, upTo: position })
+    this.front.send({ kind: 'confirm', number: 0, subscription, upTo: position })
   }
 
   /** The notices that have left their outboxes. */
@@ -166,11 +166,11 @@ class StreamsUnderTest {
 
 /** Takes all that comes. */
 async function takeAll(client: Client): Promise<void> {
-  while (client.take()) await settled()
+  while (client.take()) await microtasksOver()
 }
 
 /** What was begun in microtasks is over. */
-function settled(): Promise<void> {
+function microtasksOver(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
@@ -244,12 +244,12 @@ test('whatever clients do, a notice leaves only when one that got it has said so
             if (upTo !== undefined) under.confirm(upTo)
           }
         }
-        await settled()
+        await microtasksOver()
         for (const client of all) checkOrder(client)
         for (const name of under.left) if (!confirmed.has(name)) throw new Error(`${name} has left and nobody has it`)
       }
       const last = under.open()
-      await settled()
+      await microtasksOver()
       await takeAll(last)
       checkOrder(last)
       const lost = [...under.keys.keys()].filter(
@@ -269,7 +269,7 @@ test('what was sent for long enough counts as arrived, on a stream that is read'
   const under = new StreamsUnderTest({ kept_ms: 1000 })
   const client = under.open()
   for (let n = 0; n < 5; n += 1) under.arrive(0, `${n}`)
-  await settled()
+  await microtasksOver()
   t.equal(client.events.length, 5)
   under.tested.clock.advance(2000)
   under.streams.sweep()
@@ -287,10 +287,10 @@ test('while a client does not take what is next, nothing before it counts as arr
   const under = new StreamsUnderTest({ kept_ms: 1000 })
   const client = under.open()
   under.arrive(0, 'a')
-  await settled()
+  await microtasksOver()
   client.take()
   under.arrive(0, 'b')
-  await settled()
+  await microtasksOver()
   under.tested.clock.advance(6000)
   under.streams.sweep()
   t.equal(under.left.size, 0)
@@ -302,17 +302,17 @@ test('no more is kept than may be; with explicit confirmation no more is sent', 
   const under = new StreamsUnderTest({ kept: 10 })
   const client = under.open()
   for (let n = 0; n < 25; n += 1) under.arrive(0, `${n}`)
-  await settled()
+  await microtasksOver()
   await takeAll(client)
   t.equal(under.left.size, 15)
   const explicit = new StreamsUnderTest({ kept: 10 })
   const confirming = explicit.open(undefined, undefined, true)
   for (let n = 0; n < 25; n += 1) explicit.arrive(0, `${n}`)
-  await settled()
+  await microtasksOver()
   await takeAll(confirming)
   t.same([explicit.left.size, confirming.events.length], [0, 10])
   explicit.confirm(confirming.events[4]?.id ?? '')
-  await settled()
+  await microtasksOver()
   t.same([explicit.left.size, confirming.events.length], [5, 15])
 })
 
@@ -320,7 +320,7 @@ test('what may be on the way to a client that takes nothing is bounded', async (
   const under = new StreamsUnderTest()
   const client = under.open()
   for (let n = 0; n < 1000; n += 1) under.arrive(0, `${n % 7}`)
-  await settled()
+  await microtasksOver()
   t.equal(client.events.length, 256)
   await takeAll(client)
   t.equal(client.events.length, 1000)
@@ -331,7 +331,7 @@ test('an entity stays with its client of a group, and the others get their share
   const members = [under.open('g'), under.open('g'), under.open('g')]
   t.equal(under.listening, 3)
   for (let n = 0; n < 300; n += 1) under.arrive(n % 2, `${n % 2} ${n % 30}`)
-  await settled()
+  await microtasksOver()
   for (const member of members) await takeAll(member)
   const keys = members.map(({ events }) => new Set(events.map(({ key }) => key)))
   t.equal(
@@ -347,11 +347,11 @@ test('what has not been sent cannot be confirmed, by whatever id', async (t) => 
     const under = new StreamsUnderTest()
     const client = under.open(group)
     under.arrive(0, 'a')
-    await settled()
+    await microtasksOver()
     const [event] = client.events
     under.confirm(event?.id.replace(/\.0-1$/, '.0-99').replace(/_\d+\./, '_99.') ?? '')
     under.arrive(0, 'b')
-    await settled()
+    await microtasksOver()
     await takeAll(client)
     t.equal(under.left.size, 0)
     under.confirm(client.events[1]?.id ?? '')
@@ -366,14 +366,14 @@ test('a notice that is about several entities goes between those before it and t
     const client = under.open()
     if (round === 0) {
       under.tested.arrive(coordinator, barrier)
-      await settled()
+      await microtasksOver()
       t.same(client.events, [], 'what was made before it has not arrived')
       under.arrive(0, 'a')
       under.arrive(0, 'a')
       under.arrive(1, 'b')
       under.tested.queue.check()
     }
-    await settled()
+    await microtasksOver()
     await takeAll(client)
     t.same(
       client.events.map(({ name }) => name),

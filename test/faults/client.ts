@@ -16,7 +16,7 @@ export interface Target {
   up(): Promise<void>
 }
 
-/** An answer, or none because the connection was lost. */
+/** A response, or none because the connection was lost. */
 export interface Attempt extends Interval {
   readonly response: ReceivedResponse | undefined
   /** Whether the process to which the request went is gone for good, so that it has no effect any more. */
@@ -26,7 +26,7 @@ export interface Attempt extends Interval {
 /** Longer than any pause that a test makes: no client gives up a request that may yet be carried out. */
 const patience_ms = 60_000
 
-/** How long a client waits after an answer that is no success. */
+/** How long a client waits after a response that is no success. */
 const pause_ms = 20
 
 /** One client with a connection of its own, which sends one request after the other and keeps the times. */
@@ -45,34 +45,34 @@ export class Client {
     this.#connection.close()
   }
 
-  async ask(request: Request): Promise<Attempt> {
+  async send(request: Request): Promise<Attempt> {
     const { restarts } = this.target
     const text = written(request, addressOf(this.target.url))
     const start_ms = performance.now()
-    const response = await this.#answer(text)
+    const response = await this.#responseTo(text)
     const end_ms = performance.now()
     if (response?.status !== 200) await delay(pause_ms)
     await this.target.up()
     return { response, start_ms, end_ms, restarted: this.target.restarts > restarts }
   }
 
-  async #answer(text: string): Promise<ReceivedResponse | undefined> {
+  async #responseTo(text: string): Promise<ReceivedResponse | undefined> {
     try {
       return await this.#connection.ask(text)
     } catch (fault) {
       if (!(fault instanceof Disconnected)) this.#history.faults.push(String(fault))
-      else if (fault.timedOut) this.#history.faults.push(`a request had no answer within ${patience_ms} ms`)
+      else if (fault.timedOut) this.#history.faults.push(`a request had no response within ${patience_ms} ms`)
       return undefined
     }
   }
 
-  /** The JSON of an answer with status 200; nothing of any other. */
+  /** The JSON of a response with status 200; nothing of any other. */
   json(response: ReceivedResponse | undefined): unknown {
     if (response?.status !== 200) return undefined
     try {
       return JSON.parse(response.text)
     } catch {
-      this.#history.faults.push(`an answer is no JSON: ${response.text.slice(0, 200)}`)
+      this.#history.faults.push(`a response is no JSON: ${response.text.slice(0, 200)}`)
       return undefined
     }
   }
@@ -87,7 +87,7 @@ export function resultsOf(client: Client, { response }: Attempt, elements: numbe
   return responses.length === elements ? responses.map(resultOf) : all('refused')
 }
 
-/** These answers say that the broker does not know whether the update was carried out. */
+/** These responses say that the broker does not know whether the update was carried out. */
 function isUndecided({ status, text }: ReceivedResponse): boolean {
   return status === 500 || mayBeDone(text)
 }

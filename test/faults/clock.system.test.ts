@@ -25,7 +25,7 @@ test('a wall clock that jumps forth and back breaks no promise', { skip: noFaket
   t.equal(await broker.end('SIGTERM'), 0)
 })
 
-/** By how many hours the dates of a broker's answers are ahead. */
+/** By how many hours the dates of a broker's responses are ahead. */
 async function aheadBy(broker: RunningBroker): Promise<number> {
   const { headers } = await broker.send('GET', '/version')
   return (Date.parse(headers.get('date') ?? '') - Date.now()) / 3_600_000

@@ -5,13 +5,13 @@ import { isMainThread } from 'node:worker_threads'
  * A heap that ends at the worst moment, inside a broker: `node --import` loads it into every thread. Once the file of
  * `RIGEL_EXHAUSTED_WRITE` is there, whoever notes in a write transaction which record it has applied runs out of memory.
  */
-const told = process.env['RIGEL_EXHAUSTED_WRITE']
-if (told !== undefined && !isMainThread) exhaustIn(told)
+const trigger = process.env['RIGEL_EXHAUSTED_WRITE']
+if (trigger !== undefined && !isMainThread) exhaustIn(trigger)
 
-function exhaustIn(told: string): void {
+function exhaustIn(trigger: string): void {
   globalThis.String = new Proxy(String, {
     apply: (target, self, given) => {
-      if (typeof given[0] === 'number' && existsSync(told) && isInTransaction()) exhaust()
+      if (typeof given[0] === 'number' && existsSync(trigger) && isInTransaction()) exhaust()
       return Reflect.apply(target, self, given)
     },
   })

@@ -1,6 +1,6 @@
 /**
  * What became of a request that writes. Acknowledged: answered as done. Refused: answered as not done. Unknown: the
- * connection was lost before an answer, or the answer says that nobody knows; it may have taken effect, once.
+ * connection was lost before a response, or the response says that nobody knows; it may have taken effect, once.
  */
 export type Result = 'acknowledged' | 'refused' | 'unknown'
 
@@ -51,7 +51,7 @@ export class History {
   /** The entities that a walk has to show, all made before the first one. */
   readonly walked = new Set<string>()
   readonly walks: Walk[] = []
-  /** Answers that are wrong in themselves: no HTTP, no JSON, not what was asked. */
+  /** Responses that are wrong in themselves: no HTTP, no JSON, not what was asked. */
   readonly faults: string[] = []
 
   /** Names an entity before anything happens to it. */

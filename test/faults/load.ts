@@ -145,7 +145,7 @@ export class Load {
   }
 
   async #read(client: Client, name: string): Promise<void> {
-    const { response, start_ms, end_ms } = await client.ask({ verb: 'GET', path: `/v1/contextEntities/${name}` })
+    const { response, start_ms, end_ms } = await client.send({ verb: 'GET', path: `/v1/contextEntities/${name}` })
     const json = client.json(response)
     if (json === undefined) return
     const element = member(json, 'contextElement')
@@ -158,7 +158,7 @@ export class Load {
     return this.#repeat((client) => this.#query(client))
   }
 
-  /** All entities in one answer. */
+  /** All entities in one response. */
   async #query(client: Client): Promise<void> {
     const names = [...this.#history.entities.keys()]
     const { start_ms, end_ms, elements } = await page(client, '', 0, 1000)
@@ -213,7 +213,7 @@ function update(client: Client, own: readonly Device[], values: readonly number[
     })),
   }))
   const body = JSON.stringify({ contextElements, updateAction: 'APPEND' })
-  return client.ask({ verb: 'POST', path: '/v1/updateContext', body })
+  return client.send({ verb: 'POST', path: '/v1/updateContext', body })
 }
 
 interface PageRead extends Attempt {
@@ -224,7 +224,7 @@ interface PageRead extends Attempt {
 async function page(client: Client, type: string, offset: number, limit: number): Promise<PageRead> {
   const body = JSON.stringify({ entities: [{ type, isPattern: 'true', id: '^Probe' }] })
   const path = `/v1/queryContext?limit=${limit}&offset=${offset}`
-  const attempt = await client.ask({ verb: 'POST', path, body })
+  const attempt = await client.send({ verb: 'POST', path, body })
   const json = client.json(attempt.response)
   const elements = items(member(json, 'contextResponses')).map((response) => member(response, 'contextElement'))
   return { ...attempt, elements: json === undefined ? undefined : elements }

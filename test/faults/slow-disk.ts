@@ -13,20 +13,20 @@ export interface SlowFiles {
  * A disk that is slow, inside a broker: `node --import` loads it into every thread. Whoever opens one of some files stands still for
  * as many milliseconds as the file of `RIGEL_SLOW_DISK` says, beside which files they are.
  */
-const told = process.env['RIGEL_SLOW_DISK']
-if (told !== undefined) slowDown(told)
+const settings = process.env['RIGEL_SLOW_DISK']
+if (settings !== undefined) slowDown(settings)
 
-function slowDown(told: string): void {
+function slowDown(settings: string): void {
   const { openSync } = fs
   fs.openSync = (path, ...how) => {
-    if (path !== told) sleep(slowness_ms(told, String(path)))
+    if (path !== settings) sleep(slowness_ms(settings, String(path)))
     return openSync(path, ...how)
   }
   syncBuiltinESMExports()
 }
 
-function slowness_ms(told: string, path: string): number {
-  const slow: unknown = JSON.parse(fs.readFileSync(told, 'utf8'))
+function slowness_ms(settings: string, path: string): number {
+  const slow: unknown = JSON.parse(fs.readFileSync(settings, 'utf8'))
   const isSlow = path.includes(String(member(slow, 'part'))) && member(slow, 'isMain') === isMainThread
   return isSlow ? Number(member(slow, 'ms')) : 0
 }

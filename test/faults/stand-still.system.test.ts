@@ -60,9 +60,9 @@ async function heldLock(t: Test, path: string): Promise<() => Promise<void>> {
 
 /** Resolves when the broker says why it ends. Only the time counts for which a thread could run: its processor may have much else to do. */
 async function findsSilence(broker: RunningBroker): Promise<void> {
-  const says = () => `the broker says why it ends: ${broker.output.slice(-3000)}`
+  const expectation = () => `the broker says why it ends: ${broker.output.slice(-3000)}`
   const worked = () => broker.exit === null && Math.floor(broker.worked_ms / 3000)
-  await until(() => broker.output.includes('"lvl":"FATAL"'), says, worked)
+  await until(() => broker.output.includes('"lvl":"FATAL"'), expectation, worked)
 }
 
 /** What was acknowledged is there when the broker runs again. */
@@ -90,11 +90,11 @@ async function withSlowDisk(
   slow: SlowFiles,
 ): Promise<{ readonly broker: RunningBroker; readonly opening: (ms: number) => void }> {
   const folder = t.testdir()
-  const told = join(folder, 'slow')
-  const opening = (ms: number): void => writeFileSync(told, JSON.stringify({ ...slow, ms }))
+  const settings = join(folder, 'slow')
+  const opening = (ms: number): void => writeFileSync(settings, JSON.stringify({ ...slow, ms }))
   opening(0)
   const slowDisk = new URL('slow-disk.js', import.meta.url).href
-  const around = { nodeOptions: ['--import', slowDisk], environment: { RIGEL_SLOW_DISK: told } }
+  const around = { nodeOptions: ['--import', slowDisk], environment: { RIGEL_SLOW_DISK: settings } }
   const broker = await startedBroker(t, around)
   t.equal((await broker.update('APPEND', tank)).status, 200)
   t.equal(await broker.end('SIGTERM'), 0)
@@ -128,16 +128,16 @@ meanwhile(
   'a partition whose memory ends inside a write transaction ends the process with a reason, and nothing is lost',
   async (t) => {
     const folder = t.testdir()
-    const told = join(folder, 'exhausted')
+    const trigger = join(folder, 'exhausted')
     const exhausted = new URL('exhausted-write.js', import.meta.url).href
-    const around = { nodeOptions: ['--import', exhausted], environment: { RIGEL_EXHAUSTED_WRITE: told } }
+    const around = { nodeOptions: ['--import', exhausted], environment: { RIGEL_EXHAUSTED_WRITE: trigger } }
     const broker = await startedBroker(t, around)
     t.equal((await broker.update('APPEND', tank)).status, 200)
-    writeFileSync(told, '')
+    writeFileSync(trigger, '')
     broker.send('POST', '/v2/entities?options=upsert', update, json).catch(() => {})
     t.equal(await broker.ended(), 'SIGKILL')
     t.match(broker.output, /"lvl":"FATAL".*partition 0 has (not answered|(been|ended) inside a write transaction)/)
-    rmSync(told)
+    rmSync(trigger)
     await runsAgain(t, broker)
   },
 )

@@ -85,8 +85,8 @@ export class ThreadKiller {
   async killOne(entry: Entry, death: Death): Promise<boolean> {
     for (const [session, scripts] of this.#sessions) {
       // The debugger names all scripts that are there before it says that it is enabled.
-      const isAsked = await this.#askThread(session, 'Debugger.enable')
-      if (!(isAsked && (await this.#askThread(session, 'Debugger.disable')))) continue
+      const isEnabled = await this.#askThread(session, 'Debugger.enable')
+      if (!(isEnabled && (await this.#askThread(session, 'Debugger.disable')))) continue
       if (![...scripts].some((script) => script.endsWith(`/workers/${entry}.js`))) continue
       const code = { expression: deaths[death].code }
       const isHeard = await this.#askThread(session, 'Runtime.evaluate', code, patience_ms.death)
@@ -107,7 +107,7 @@ export class ThreadKiller {
   #ask(method: string, params: object): Promise<unknown> {
     const id = this.#next()
     this.#socket.send(JSON.stringify({ id, method, params }))
-    return this.#answer(id)
+    return this.#responseOf(id)
   }
 
   /** Says whether the thread has answered; one that is gone does not. */
@@ -120,14 +120,14 @@ export class ThreadKiller {
     const id = this.#next()
     const message = JSON.stringify({ id, method, params })
     const envelope = { id: this.#next(), method: 'NodeWorker.sendMessageToWorker', params: { sessionId, message } }
-    let isAnswered = false
+    let hasResponded = false
     this.#waiting.set(id, () => {
-      isAnswered = true
+      hasResponded = true
     })
     this.#socket.send(JSON.stringify(envelope))
     const again_ms = performance.now() + most_ms
-    await until(() => isAnswered || !this.#sessions.has(sessionId) || performance.now() > again_ms)
-    return isAnswered
+    await until(() => hasResponded || !this.#sessions.has(sessionId) || performance.now() > again_ms)
+    return hasResponded
   }
 
   #next(): number {
@@ -135,10 +135,10 @@ export class ThreadKiller {
     return this.#number
   }
 
-  async #answer(id: number): Promise<unknown> {
-    const answered = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve))
+  async #responseOf(id: number): Promise<unknown> {
+    const response = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve))
     const late = delay(patience_ms.debugger, 'late', { ref: false })
-    const first = await Promise.race([answered, late])
+    const first = await Promise.race([response, late])
     if (first === 'late') throw new Error('the debugger does not answer')
     return first
   }

@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { addressOf, Connection } from '../../bench/connection.js'
 import { member } from '../../bench/ngsi.js'
-import { faultOf } from './answers.js'
 import { Mirror } from './mirror.js'
 import { Random } from './random.js'
 import { type FuzzRequest, type Known, requestIn } from './requests.js'
+import { faultOf } from './responses.js'
 
 /** So many requests are sent at least, on however slow a machine. */
 const fewest = 60
@@ -17,20 +17,20 @@ export interface FuzzSettings {
   readonly duration_ms: number
   /** Clients at a time, each with choices of its own. */
   readonly clients: number
-  /** The longest that an answer may take. */
+  /** The longest that a response may take. */
   readonly bound_ms: number
 }
 
 export interface FuzzResult {
   readonly requests: number
-  /** How many answers had which status. */
+  /** How many responses had which status. */
   readonly statuses: ReadonlyMap<number, number>
   readonly slowest_ms: number
-  /** What was wrong, each with the client, the number of its request, the request and the answer. */
+  /** What was wrong, each with the client, the number of its request, the request and the response. */
   readonly findings: readonly string[]
 }
 
-/** Sends requests of the grammar for a while and looks at every answer. */
+/** Sends requests of the grammar for a while and looks at every response. */
 export async function fuzz(settings: FuzzSettings): Promise<FuzzResult> {
   const far = await FarSide.listen()
   const run = new FuzzRun(settings, far.url)
@@ -77,7 +77,7 @@ class FuzzRun implements FuzzResult {
     connection.close()
   }
 
-  /** The answer as JSON, `null` where it is none; nothing when there is no answer. */
+  /** The response as JSON, `null` where it is none; nothing when there is no response. */
   async #ask(connection: Connection, request: FuzzRequest, where: string): Promise<unknown> {
     const began_ms = performance.now()
     try {
@@ -91,7 +91,7 @@ class FuzzRun implements FuzzResult {
       if (took_ms > this.#settings.bound_ms) this.#found(where, `it took ${Math.round(took_ms)} ms`, request, text)
       return text.startsWith('{') && fault === undefined ? JSON.parse(text) : null
     } catch (fault) {
-      this.#found(where, `no answer: ${String(fault)}`, request, '')
+      this.#found(where, `no response: ${String(fault)}`, request, '')
       return undefined
     }
   }
@@ -102,7 +102,7 @@ class FuzzRun implements FuzzResult {
       `${verb} ${path}`,
       ...headers,
       shortened(body),
-      `answer: ${shortened(response)}`,
+      `response: ${shortened(response)}`,
     ]
     this.findings.push(lines.join('\n  '))
   }
@@ -117,7 +117,7 @@ function writtenOut({ verb, path, headers, body }: FuzzRequest): string {
   return `${[`${verb} ${path} HTTP/1.1`, 'Host: fuzz', ...headers, ...length].join('\r\n')}\r\n\r\n${body ?? ''}`
 }
 
-/** Remembers ids that an answer names. */
+/** Remembers ids that a response names. */
 function learn(known: Known, { path }: FuzzRequest, response: unknown): void {
   const subscription = member(member(response, 'subscribeResponse'), 'subscriptionId')
   const availability = member(response, 'subscriptionId')

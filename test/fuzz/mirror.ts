@@ -4,7 +4,7 @@ import { jsonOf, type Random } from './random.js'
 import type { FuzzRequest } from './requests.js'
 import { oddText } from './values.js'
 
-/** What an attempt of the mirror needs: a request, and what is wrong with its answer. */
+/** What an attempt of the mirror needs: a request, and what is wrong with its response. */
 export interface MirrorStep {
   readonly request: FuzzRequest
   readonly fault: (response: unknown) => string | undefined
@@ -60,7 +60,7 @@ export class Mirror {
       query({ id: `^${id}$`, isPattern: 'true' }),
       query({ id: '.*', isPattern: 'true' }),
     ])
-    return { request, fault: (response) => shownFault(response, id, value) }
+    return { request, fault: (response) => readFault(response, id, value) }
   }
 }
 
@@ -73,13 +73,14 @@ function allowed(random: Random): unknown {
   return random.pick<unknown>([value, value, [value, 'x'], { k: value, l: ['1', { m: 'n' }] }])
 }
 
-function isDone(answer: unknown): boolean {
-  const [response] = items(member(answer, 'contextResponses'))
-  const status = member(response, 'statusCode') ?? member(answer, 'errorCode') ?? member(answer, 'statusCode') ?? answer
+function isDone(payload: unknown): boolean {
+  const [response] = items(member(payload, 'contextResponses'))
+  const status =
+    member(response, 'statusCode') ?? member(payload, 'errorCode') ?? member(payload, 'statusCode') ?? payload
   return member(status, 'code') === '200'
 }
 
-function shownFault(response: unknown, id: string, value: unknown): string | undefined {
+function readFault(response: unknown, id: string, value: unknown): string | undefined {
   const elements = [response, ...items(member(response, 'contextResponses'))].map(
     (each) => member(each, 'contextElement') ?? each,
   )

@@ -9,7 +9,7 @@ export interface FuzzRequest {
   readonly body: string | undefined
 }
 
-/** What earlier answers have given names to, and where notifications and forwarded requests may go. */
+/** What earlier responses have given names to, and where notifications and forwarded requests may go. */
 export interface Known {
   readonly subscriptions: string[]
   readonly registrations: string[]

@@ -8,7 +8,7 @@ import { fuzz } from './fuzzer.js'
 const help = `node dist/test/fuzz/structured.js [--seconds N] [--seed N] [--clients N] [--bound MS] [--flags="FLAGS"]
 
 Starts a broker and sends it requests that are right, slightly wrong or wild, the same ones for the same seed. Says what
-was wrong: a lost process, an answer that is no HTTP, no JSON or of another shape, a status of 500, an answer that took
+was wrong: a lost process, a response that is no HTTP, no JSON or of another shape, a status of 500, a response that took
 longer than --bound, a read that does not show what was written, a line of level ERROR or FATAL. The exit code is 0 when
 there was nothing.
 `

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { RunningBroker, tick_ms } from '../running.js'
 import { adding, madeId, type Sent } from './given.js'
 
-export interface Answered {
+export interface Response {
   readonly status: number
   readonly text: string
   /** Of the subscription or registration that it made. */
@@ -13,7 +13,7 @@ export interface Answered {
 }
 
 /** What a request took, and those that came meanwhile. */
-export interface Measured extends Answered {
+export interface Measured extends Response {
   /** Of all processors that the broker used, where the system tells, else of the clock. */
   readonly work_ms: number
   /** The longest that another client had to wait; unless the machine is quiet, as far as the broker worked meanwhile: not for a disk, nor for other programs. */
@@ -61,10 +61,10 @@ export class GrownBroker {
     const watch = { isOver: false }
     const waits = [this.#watched(watch, version), this.#watched(watch, query), this.#watched(watch, update)]
     await delay(2 * pause_ms)
-    const answered = await this.#send(tenant, of(id, sent))
+    const response = await this.#send(tenant, of(id, sent))
     watch.isOver = true
     const wait_ms = Math.max(...(await Promise.all(waits)))
-    return { ...answered, work_ms: this.#broker.worked_ms - began_ms, wait_ms }
+    return { ...response, work_ms: this.#broker.worked_ms - began_ms, wait_ms }
   }
 
   /** What a client waits for the least that it can ask for, on this machine, now. */
@@ -90,7 +90,7 @@ export class GrownBroker {
     return this.#isQuiet ? waited_ms : Math.min(waited_ms, this.#broker.worked_ms - began_ms + tick_ms)
   }
 
-  async #send(tenant: string, { verb, path, body, headers: own = {} }: Sent, agent = this.#agent): Promise<Answered> {
+  async #send(tenant: string, { verb, path, body, headers: own = {} }: Sent, agent = this.#agent): Promise<Response> {
     const ofBody =
       body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': `${Buffer.byteLength(body)}` }
     const headers = { ...ofBody, 'Fiware-Service': tenant, ...own }

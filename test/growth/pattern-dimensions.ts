@@ -10,7 +10,7 @@ const selectors2 = (size: number, pattern = costly): string => many(size, (at) =
 const to = '"notification":{"http":{"url":"http://127.0.0.1:9/n"}}'
 const reference = '"reference":"http://127.0.0.1:9/n","duration":"P1Y"'
 const tooLong = '(?:takes too long to compile|[Ii]nvalid regex|error compiling filter regex)'
-const refused = new RegExp(`^(200|400) .*${tooLong}`, 's')
+const refusal = new RegExp(`^(200|400) .*${tooLong}`, 's')
 
 /** Where patterns stand in a request, and what is replied to few of them. */
 const places: readonly (readonly [string, (size: number, pattern?: (at: number) => string) => Sent, string])[] = [
@@ -76,7 +76,7 @@ const inTarget = (parameter: string, text: (size: number) => string, most: numbe
 /** Regular expressions: how many, how long and how costly each is, wherever clients write them. */
 export const patterns: readonly Dimension[] = [
   ...places.flatMap(([name, sent, few]): readonly Dimension[] => [
-    { name: `patterns with classes by property in ${name}`, most: 512, sent: (size) => sent(size), expects: refused },
+    { name: `patterns with classes by property in ${name}`, most: 512, sent: (size) => sent(size), expects: refusal },
     {
       name: `cheap patterns in ${name}`,
       most: 500,
@@ -87,7 +87,7 @@ export const patterns: readonly Dimension[] = [
       name: `patterns with repetitions in ${name}`,
       most: 500,
       sent: (size) => sent(size, (at) => `x{100}[a-z]{100}${at}`),
-      expects: refused,
+      expects: refusal,
     },
     {
       name: `length of 25 patterns in ${name}`,
@@ -99,7 +99,7 @@ export const patterns: readonly Dimension[] = [
       name: `long patterns in ${name}`,
       most: 500,
       sent: (size) => sent(size, (at) => `${'ab?'.repeat(340)}${at}`),
-      expects: refused,
+      expects: refusal,
     },
   ]),
   ...['idPattern', 'typePattern'].flatMap((parameter) => [

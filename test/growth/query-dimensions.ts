@@ -19,7 +19,7 @@ const near = (): readonly Sent[] =>
     ),
   )
 const nothing = /^200 .*"code":"404"/s
-const answered = /^200 .*"code":"(200|404)"/s
+const success = /^200 .*"code":"(200|404)"/s
 
 const queries: readonly Dimension[] = [
   ofList({
@@ -48,7 +48,7 @@ const queries: readonly Dimension[] = [
     item: (at) => `"${'z'.repeat(100)}${at}"`,
     before: one,
     sent: (all) => querying(anyId, `,"attributes":[${all}]`),
-    expects: answered,
+    expects: success,
   }),
   {
     name: 'long ids, types and names of attributes at once in queryContext',
@@ -73,7 +73,7 @@ const queries: readonly Dimension[] = [
     item: (at) => scope('StringQuery', `"a==${at}"`),
     before: one,
     sent: scoped,
-    expects: answered,
+    expects: success,
   }),
   ofList({
     name: 'vertices of a polygon in queryContext',
@@ -81,7 +81,7 @@ const queries: readonly Dimension[] = [
     item: vertex,
     before: near,
     sent: (all) => scoped(scope('Location', `{"polygon":{"vertices":[${all}]}}`)),
-    expects: answered,
+    expects: success,
   }),
   ofList({
     name: 'vertices beyond the limit in queryContext',
@@ -95,14 +95,14 @@ const queries: readonly Dimension[] = [
     most: 1000,
     before: one,
     sent: (size) => scoped(scope('StringQuery', `"${many(size, (at) => `a${at}==b${at}`, ';')}"`)),
-    expects: answered,
+    expects: success,
   },
   {
     name: 'values in each of 16 StringQueries',
     most: 20_000,
     before: one,
     sent: (size) => scoped(many(16, () => scope('StringQuery', `"a==${many(size, () => '1')}"`))),
-    expects: answered,
+    expects: success,
   },
   {
     name: 'statements of 16 StringQueries with patterns',

@@ -181,7 +181,7 @@ const lists: readonly (readonly [string, number, (at: number) => string, (items:
   ],
 ]
 
-const madeOrRefused = /^(201|204|400|413|503)/
+const madeOrRejected = /^(201|204|400|413|503)/
 
 const subscriptions2: readonly Dimension[] = lists.flatMap(([name, limit, item, around]) => [
   ofList({
@@ -195,7 +195,7 @@ const subscriptions2: readonly Dimension[] = lists.flatMap(([name, limit, item, 
     name: `${name} beyond the limit in POST of a subscription`,
     item,
     sent: (all) => post('/v2/subscriptions', `{${around(all)}}`),
-    expects: madeOrRefused,
+    expects: madeOrRejected,
   }),
   ofList({
     name: `${name} in PATCH of a subscription`,

@@ -6,14 +6,14 @@ const subject = '"subject":{"entities":[{"id":"One"}]}'
 const condition = (number: number): string =>
   `{"type":"ONCHANGE","condValues":[${many(number, (at) => `"${short(at)}"`)}]}`
 const one = '{"id":"One","type":"T"}'
-const madeOrRefused = /^(201|204|400|413|503)/
+const madeOrRejected = /^(201|204|400|413|503)/
 
 const custom = (name: string): Place => ({
   name: `${name} of a subscription`,
   most: 60_000,
   written: asJson,
   sent: (text) => post('/v2/subscriptions', `{${subject},"notification":{"httpCustom":{${url},"${name}":"${text}"}}}`),
-  expects: madeOrRefused,
+  expects: madeOrRejected,
 })
 
 const texts: readonly Place[] = [
@@ -24,14 +24,14 @@ const texts: readonly Place[] = [
     written: asJson,
     sent: (text) =>
       post('/v2/subscriptions', `{${subject},"notification":{"http":{"url":"http://127.0.0.1:9/${text}"}}}`),
-    expects: madeOrRefused,
+    expects: madeOrRejected,
   },
   {
     name: 'a description of a subscription',
     most: 60_000,
     written: asJson,
     sent: (text) => post('/v2/subscriptions', `{"description":"${text}",${subject},"notification":{"http":{${url}}}}`),
-    expects: madeOrRefused,
+    expects: madeOrRejected,
   },
   {
     name: 'a jexlExpression of a subscription',
@@ -41,7 +41,7 @@ const texts: readonly Place[] = [
       const filtered = `"subject":{"entities":[${one}],"condition":{"jexlExpression":"a${text}"}}`
       return post('/v2/subscriptions', `{${filtered},"notification":{"http":{${url}}}}`)
     },
-    expects: madeOrRefused,
+    expects: madeOrRejected,
   },
   {
     name: 'an expression of a subscription',
@@ -49,7 +49,7 @@ const texts: readonly Place[] = [
     written: asJson,
     sent: (text) =>
       post('/v2/subscriptions', `{${subject},"notification":{"httpCustom":{${url},"payload":"\${${text}}"}}}`),
-    expects: madeOrRefused,
+    expects: madeOrRejected,
   },
   {
     name: 'a duration of subscribeContext',

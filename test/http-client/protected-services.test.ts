@@ -113,7 +113,7 @@ test('a name of a service counts with all addresses that it had, and where it ne
 test('what is protected later holds for all threads at once, and for connections that are open', async (t) => {
   const memory = ProtectedEndpoints.memory()
   const [writer, reader] = [new ProtectedEndpoints(memory), new ProtectedEndpoints(memory)]
-  const { port, came } = await answeringEnd(t)
+  const { port, came } = await countingEnd(t)
   const sender = new HttpSender({
     ...{ timeout_ms: 60_000, accept: '2xx', kept: true, total: 4, insecure: false },
     destinations: new Destinations({ allow: undefined, deny: undefined }, reader),
@@ -150,7 +150,7 @@ test('the list has room for all hosts of all nodes, and what is too much of one 
 })
 
 /** A receiver that counts what comes. */
-async function answeringEnd(t: Test) {
+async function countingEnd(t: Test) {
   const came = { connections: 0, requests: 0 }
   const server = createServer((socket) => {
     came.connections += 1

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { ApiResponse, Resource } from '../../src/broker/operations/api.js'
-import { requestLife } from '../../src/http/request-life.js'
+import { requestLife, type step } from '../../src/http/request-life.js'
 import { ok } from '../../src/result.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
 import { runs } from '../runs.js'
@@ -25,7 +25,7 @@ import {
 
 const chunkedHead = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
 
-/** A resource whose answers are given by the test, and one that answers late by itself. */
+/** A resource whose responses are given by the test, and one that answers late by itself. */
 function held(): { readonly responses: ((response: ApiResponse) => void)[]; readonly resource: Resource } {
   const responses: ((response: ApiResponse) => void)[] = []
   const prepare = () => ok(() => new Promise<ApiResponse>((resolve) => void responses.push(resolve)))
@@ -52,10 +52,17 @@ function statuses(text: string): readonly number[] {
 }
 
 test('no way through the life of a request answers or writes twice, and every state ends when the connection goes', async (t) => {
+  const onceAtMost: readonly string[] = [
+    'respond',
+    'write',
+    'writeAndDrain',
+    'handed',
+    'work',
+  ] satisfies readonly (keyof typeof step)[]
   const seen: string[] = []
   const walk = (state: keyof typeof requestLife, steps: readonly string[]): void => {
     if (steps.length > 12) throw new Error(`no end: ${steps}`)
-    for (const once of ['answer', 'write', 'writeAndDrain', 'handed', 'work']) {
+    for (const once of onceAtMost) {
       if (steps.filter((step) => step === once).length > 1) seen.push(steps.join(' '))
     }
     if (state !== 'over' && state !== 'gone' && !('lost' in requestLife[state])) seen.push(state)
@@ -78,7 +85,7 @@ test('a body over its limit with a malformed chunk in the same packet is answere
   t.equal(meter.inProgress, 0)
 })
 
-test('a client that has closed its sending half gets its answers, also those behind others', async (t) => {
+test('a client that has closed its sending half gets its responses, also those behind others', async (t) => {
   const { responses, resource } = held()
   const { connect } = await givenFrontEnd(t, {}, [resource, late])
   const socket = await connect()
@@ -95,7 +102,7 @@ test('over TLS too: half-closed, malformed, unknown verbs', async (t) => {
   const dir = t.testdir({ 'key.pem': itsKey, 'cert.pem': unknownCertificate })
   const https = { key: `${dir}/key.pem`, cert: `${dir}/cert.pem` }
   const { frontEnd, meter } = await givenFrontEnd(t, { https, inReqPayloadMaxSize: 10 }, [echo, late])
-  const answered = async (text: string) => {
+  const statusesOver = async (text: string) => {
     const socket = connectTls({
       port: frontEnd.port,
       host: '127.0.0.1',
@@ -107,16 +114,16 @@ test('over TLS too: half-closed, malformed, unknown verbs', async (t) => {
     return statuses(await everything(socket))
   }
   t.same(
-    await answered('GET /v1/late/1 HTTP/1.1\r\nHost: h\r\n\r\nGET /version HTTP/1.1\r\nHost: h\r\n\r\n'),
+    await statusesOver('GET /v1/late/1 HTTP/1.1\r\nHost: h\r\n\r\nGET /version HTTP/1.1\r\nHost: h\r\n\r\n'),
     [200, 200],
   )
-  t.same(await answered(request('POST', '/v1/echo/a', chunkedHead, '14\r\n12345678901234567890\r\nzz\r\n')), [413])
-  t.same(await answered('NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\n\r\n'), [405])
-  t.same(await answered('GET /version HTTP/1.1\r\nHost: h\r\nbad header\r\n\r\n'), [400])
+  t.same(await statusesOver(request('POST', '/v1/echo/a', chunkedHead, '14\r\n12345678901234567890\r\nzz\r\n')), [413])
+  t.same(await statusesOver('NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\n\r\n'), [405])
+  t.same(await statusesOver('GET /version HTTP/1.1\r\nHost: h\r\nbad header\r\n\r\n'), [400])
   await until(() => meter.inProgress === 0)
 })
 
-test('over TLS, where one read brings several pieces: requests are read on behind answers that pile up', async (t) => {
+test('over TLS, where one read brings several pieces: requests are read on behind responses that pile up', async (t) => {
   const dir = t.testdir({ 'key.pem': itsKey, 'cert.pem': unknownCertificate })
   const https = { key: `${dir}/key.pem`, cert: `${dir}/cert.pem` }
   const { frontEnd } = await givenFrontEnd(t, { https }, [echo])
@@ -128,7 +135,7 @@ test('over TLS, where one read brings several pieces: requests are read on behin
   t.same(statuses(await everything(socket)), Array(count).fill(200))
 })
 
-test('a body that ends before it is complete is not answered, and the answers before it are', async (t) => {
+test('a body that ends before it is complete is not answered, and the responses before it are', async (t) => {
   const { connect, meter } = await givenFrontEnd(t, {}, [echo, late])
   for (const half of [
     post('/v1/echo/a', '{"a":1}').slice(0, -2),
@@ -196,7 +203,7 @@ test('a wrong verb wins over the rule that GET and DELETE take no payload', asyn
   t.equal(statusOf(await talk(post('/v1/echo/a', '{}').replace('POST', 'GET'))), 400)
 })
 
-test('a fault while an answer leaves costs its connection, and is logged once', async (t) => {
+test('a fault while a response leaves costs its connection, and is logged once', async (t) => {
   const response = { status: 200, body: '1', headers: { 'X-Bad': 'a\nb' } }
   const broken = {
     pattern: '/v1/broken',
@@ -264,8 +271,8 @@ test('requests that come in one packet begin in their order, whichever have a bo
       begun.length = 0
       const socket = await connect()
       socket.end(verbs.map((verb) => texts[verb]).join(''))
-      const answered = statuses(await everything(socket)).filter((status) => status >= 200)
-      t.equal(answered.length, verbs.length)
+      const final = statuses(await everything(socket)).filter((status) => status >= 200)
+      t.equal(final.length, verbs.length)
       t.same(
         begun,
         verbs.filter((verb) => verb !== 'NONE'),
@@ -327,7 +334,7 @@ test('an idle connection is closed after its time, and one whose request is work
   t.match(worked, /^HTTP\/1\.1 200[\s\S]*worked/)
 })
 
-test('a client that does not read its answers is cut off, and one that reads slowly is not', async (t) => {
+test('a client that does not read its responses is cut off, and one that reads slowly is not', async (t) => {
   const large = 'x'.repeat(64 * 2 ** 20)
   const response = { status: 200, body: large }
   const operations = { GET: { use: 'read' as const, prepare: () => ok(() => response) } }
@@ -360,10 +367,10 @@ test('the bytes of requests that are not answered are bounded over all connectio
     sockets.push(socket)
     await until(() => responses.length === sockets.length)
   }
-  const refused = await talk(post('/v1/held', body))
-  t.equal(statusOf(refused), 503)
-  t.equal(headerOf(refused, 'Retry-After'), '1')
-  t.match(bodyOf(refused), 'too many bytes of requests are waiting')
+  const response = await talk(post('/v1/held', body))
+  t.equal(statusOf(response), 503)
+  t.equal(headerOf(response, 'Retry-After'), '1')
+  t.match(bodyOf(response), 'too many bytes of requests are waiting')
   t.ok(meter.events.includes('memory'))
   t.equal(statusOf(await talk(get('/version'))), 200)
   for (const socket of sockets) socket.resetAndDestroy()
@@ -429,7 +436,7 @@ test('whatever comes in whatever order, a request is answered at most once, and 
       }
       socket.end()
       const final = statuses(await text).filter((status) => status >= 200)
-      // The last words to what is no HTTP are an answer too.
+      // The last words to what is no HTTP are a response too.
       if (final.length > sent + 1) throw new Error(`${final} for ${sent} requests`)
       const refusals = final.filter((status) => status === 400 || status === 413 || status === 431)
       if (refusals.length > 0 && final.lastIndexOf(refusals.at(-1) ?? 0) !== final.length - 1)

@@ -36,10 +36,10 @@ test('nobody waits longer than the longest wait, unless there is none', async (t
 })
 
 test('a request that waits is refused in time where no permit comes back, and those after it at once', async (t) => {
-  let refused = 0
+  let refusals = 0
   const semaphore = new SharedSemaphore(SharedSemaphore.memory(1))
   const count = () => {
-    refused += 1
+    refusals += 1
   }
   const report = { permits: () => {}, tracing: false, waited: () => {}, refused: count }
   const alive = setInterval(() => {}, 1000) // A wait alone keeps no process from its end.
@@ -61,7 +61,7 @@ test('a request that waits is refused in time where no permit comes back, and th
   t.ok(next, 'at once')
   t.ok(admission.turnsAway())
   const again = new Promise((resolve) => admission.ask(resolve))
-  t.equal(refused, 3, 'who goes on with its work is never refused')
+  t.equal(refusals, 3, 'who goes on with its work is never refused')
   first.leave()
   await again
   t.notOk(admission.turnsAway(), 'nobody waits any more')
@@ -82,15 +82,15 @@ test('whoever has no key is told so, also where requests hold all the memory tha
   t.match(await closed.talk(get), /^HTTP\/1\.1 401 [\s\S]*a key is needed/)
 })
 
-test('between many requests answers leave and replies are taken in, before the event loop comes round', async (t) => {
+test('between many requests responses leave and replies are taken in, before the event loop comes round', async (t) => {
   const seen: string[] = []
   const departures = new ResponseBatch()
   const interleaving = new ReplyInterleaving(departures, () => seen.push('replies'))
-  departures.add({ writeOut: () => seen.push('answer') })
+  departures.add({ writeOut: () => seen.push('response') })
   for (let request = 0; request < 31; request += 1) interleaving.requestCame()
   t.same(seen, [])
   for (let request = 31; request < 64; request += 1) interleaving.requestCame()
-  t.same(seen, ['answer', 'replies', 'replies'])
+  t.same(seen, ['response', 'replies', 'replies'])
 })
 
 test('a front end takes replies in between requests only where some wait for a permit', async (t) => {
@@ -116,7 +116,7 @@ test('a front end takes replies in between requests only where some wait for a p
   t.equal(taken, 0)
   const others = Array.from({ length: 70 }, () => talk(request))
   await until(() => taken >= 2)
-  for (let answered = 0; answered < 71; answered += 1) {
+  for (let released = 0; released < 71; released += 1) {
     await until(() => responses.length > 0)
     responses.pop()?.()
   }

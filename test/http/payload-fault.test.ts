@@ -21,7 +21,7 @@ test('what is no JSON is shown by line and column, with what is expected there',
     ['{"a":"\\x"}', 'line 1, column 6: a string that is closed'],
     [`${'['.repeat(201)}`, 'line 1, column 201: no more than 200 levels is expected'],
   ]
-  for (const [body, said] of rows) t.match(payloadFaultOf(body, parse), said, body.slice(0, 20))
+  for (const [body, message] of rows) t.match(payloadFaultOf(body, parse), message, body.slice(0, 20))
 })
 
 test('a place is where the engine stops, too, or before it', async (t) => {
@@ -30,7 +30,7 @@ test('a place is where the engine stops, too, or before it', async (t) => {
     .map(([json, at, put]) => json.slice(0, at % (json.length + 1)) + put + json.slice((at % (json.length + 1)) + 1))
   fc.assert(
     fc.property(broken, (body) => {
-      const said = payloadFaultOf(body, 'nothing of it') !== undefined
+      const isFound = payloadFaultOf(body, 'nothing of it') !== undefined
       let isJson = true
       try {
         JSON.parse(body)
@@ -38,7 +38,7 @@ test('a place is where the engine stops, too, or before it', async (t) => {
         isJson = false
       }
       // Numbers beyond a double are JSON for the engine and no value here.
-      return said === !isJson || /e\+?\d{3}/i.test(body)
+      return isFound === !isJson || /e\+?\d{3}/i.test(body)
     }),
   )
   t.pass()

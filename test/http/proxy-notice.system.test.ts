@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 
 /** Sends requests for a host, each on a connection of its own. */
-async function askFor(broker: RunningBroker, host: string): Promise<void> {
+async function sendTo(broker: RunningBroker, host: string): Promise<void> {
   for (let times = 0; times < 8; times += 1) {
     await new Promise<void>((resolve, reject) => {
       const headers = { Host: host }
@@ -23,8 +23,8 @@ test('a broker behind such a proxy', async (t) => {
   const noticed = /a request for another host came from this machine \(Host: city\.example\)/g
   const found = async (name: string, flags: readonly string[]) => {
     const broker = await RunningBroker.startOn(t, `${folder}/${name}`, ['-httpThreads', '2', ...flags])
-    await askFor(broker, 'localhost')
-    await askFor(broker, 'city.example')
+    await sendTo(broker, 'localhost')
+    await sendTo(broker, 'city.example')
     await broker.end('SIGTERM')
     return broker.output.match(noticed)?.length ?? 0
   }

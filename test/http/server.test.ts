@@ -34,19 +34,19 @@ import {
   untilReceived,
 } from './given.js'
 
-/** A resource whose answers are given by the test. */
+/** A resource whose responses are given by the test. */
 function held() {
   const responses: ((response: ApiResponse) => void)[] = []
   const value = () => new Promise<ApiResponse>((resolve) => void responses.push(resolve))
   const operation = { use: 'write' as const, prepare: () => ({ ok: true as const, value }) }
   return {
-    answers: responses,
+    responses,
     resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } },
   }
 }
 
 test('an orderly end answers what is in progress, says so, and closes the rest', async (t) => {
-  const { answers: responses, resource } = held()
+  const { responses, resource } = held()
   const { frontEnd, connect, meter } = await givenFrontEnd(t, {}, [resource])
   const [idle, busy, arriving] = [await connect(), await connect(), await connect()]
   busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
@@ -67,7 +67,7 @@ test('an orderly end answers what is in progress, says so, and closes the rest',
 })
 
 test('requests that are not done at the limit are given up and counted', async (t) => {
-  const { answers: responses, resource } = held()
+  const { responses, resource } = held()
   const { frontEnd, connect, meter } = await givenFrontEnd(t, {}, [resource])
   const socket = await connect()
   socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
@@ -80,8 +80,8 @@ test('requests that are not done at the limit are given up and counted', async (
   await until(() => meter.taken === 0)
 })
 
-test('a permit comes back when the work is done, whether or not its answer can leave', async (t) => {
-  const { answers: responses, resource } = held()
+test('a permit comes back when the work is done, whether or not its response can leave', async (t) => {
+  const { responses, resource } = held()
   const { connect, meter } = await givenFrontEnd(t, {}, [resource])
   const socket = await connect()
   socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(2))
@@ -89,16 +89,16 @@ test('a permit comes back when the work is done, whether or not its answer can l
   t.equal(meter.taken, 2)
   responses[1]?.({ status: 200, body: '2' })
   await until(() => meter.taken === 1)
-  t.equal(meter.inProgress, 2, 'the answer waits behind the one before it')
+  t.equal(meter.inProgress, 2, 'the response waits behind the one before it')
   responses[0]?.({ status: 200, body: '1' })
   await until(() => meter.taken === 0 && meter.inProgress === 0)
 })
 
 test('work hears that its client has gone, and keeps its permit until it is over', async (t) => {
-  const told: string[] = []
+  const events: string[] = []
   const responses: ((response: ApiResponse) => void)[] = []
   const prepare = ({ client }: ApiRequest) => {
-    client.whenGone(() => told.push(`gone: ${client.gone}`))
+    client.whenGone(() => events.push(`gone: ${client.gone}`))
     return ok(() => new Promise<ApiResponse>((resolve) => void responses.push(resolve)))
   }
   const resource = { pattern: '/v1/held', anyCase: true, operations: { GET: { use: 'read' as const, prepare } } }
@@ -109,16 +109,16 @@ test('work hears that its client has gone, and keeps its permit until it is over
     await until(() => responses.length === (socket === leaves ? 1 : 2))
   }
   leaves.destroy()
-  await until(() => told.length > 0)
+  await until(() => events.length > 0)
   t.equal(meter.taken, 2)
   for (const response of responses) response({ status: 200, body: '"done"' })
   t.equal(bodyOf(await everything(stays)), '"done"')
   t.equal(meter.taken, 0)
-  t.same(told, ['gone: true'], 'who got an answer has not gone')
+  t.same(events, ['gone: true'], 'who got a response has not gone')
 })
 
 test('requests wait for a permit, in the order of their coming, and one whose connection goes leaves the queue', async (t) => {
-  const { answers: responses, resource } = held()
+  const { responses, resource } = held()
   const { connect, meter } = await givenFrontEnd(t, { requestPermits: 1 }, [resource])
   const sockets = [await connect(), await connect(), await connect()]
   for (const [index, socket] of sockets.entries()) {
@@ -173,7 +173,7 @@ test('the stages that are timed are those of the request, whatever is worked on 
 })
 
 test('management needs no permit, and other operations need one as the policy says', async (t) => {
-  const { answers: responses, resource } = held()
+  const { responses, resource } = held()
   const { talk, connect, meter } = await givenFrontEnd(t, { requestPermits: 1, reqMutexPolicy: 'read' }, [resource])
   for (const socket of [await connect(), await connect()]) socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
   await until(() => responses.length === 2)
@@ -287,7 +287,7 @@ test('with a token it comes before every other check, and some paths need none',
 })
 
 test('when all connections are taken the longest idle one goes; when all are worked for, the new one', async (t) => {
-  const { answers: responses, resource } = held()
+  const { responses, resource } = held()
   const { connect, meter } = await givenFrontEnd(t, { maxConnections: 2 }, [resource])
   const [busy, idle] = [await connect(), await connect()]
   busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')

@@ -79,10 +79,10 @@ test('management refuses other sites with 403, what is public and the interfaces
   const { talk, meter } = await givenFrontEnd(t)
   const foreign = ['Origin: http://evil.example', 'Sec-Fetch-Site: cross-site']
   for (const header of foreign) {
-    const refused = await talk(get('/statistics', header).replace('Host: h', 'Host: localhost'))
-    t.equal(statusOf(refused), 403)
+    const response = await talk(get('/statistics', header).replace('Host: h', 'Host: localhost'))
+    t.equal(statusOf(response), 403)
     t.match(
-      refused,
+      response,
       /\r\n\r\n\{"error":"Forbidden","description":"the management takes no requests from pages of other/,
     )
     for (const path of ['/version', '/health/live', '/v1/echo/a']) t.equal(statusOf(await talk(get(path, header))), 200)

@@ -49,7 +49,7 @@ function pipeline(name: string, count: number, from = 0): string {
 const last = 'GET /v1/watched/last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'
 
 /** What the responses say, in their order. */
-function answers(text: string): readonly string[] {
+function bodiesIn(text: string): readonly string[] {
   return [...text.matchAll(/\r\n\r\n"([^"]*)"/g)].map(([, id = '']) => id)
 }
 
@@ -67,7 +67,7 @@ test('a connection begins at most 16 requests in a turn of the event loop, and a
       return everything(socket)
     }),
   )
-  for (const [at, text] of texts.entries()) t.same(answers(text), [...names(`c${at}`, 1000), 'last'])
+  for (const [at, text] of texts.entries()) t.same(bodiesIn(text), [...names(`c${at}`, 1000), 'last'])
   const counts = new Map<string, number>()
   for (const { id, turn } of begun) {
     const key = `${id.split('-')[0]} ${turn}`
@@ -91,7 +91,7 @@ test('another client is served between the requests of a connection that has sen
   await untilReceived(other, '"other-0"')
   const before = begun.findIndex(({ id }) => id === 'other-0')
   t.ok(before < 500, `${before}`)
-  t.equal(answers(await all).length, 1001)
+  t.equal(bodiesIn(await all).length, 1001)
 })
 
 test('bytes that are no HTTP behind many requests are refused after their responses', async (t) => {
@@ -100,7 +100,7 @@ test('bytes that are no HTTP behind many requests are refused after their respon
   const socket = await connect()
   socket.write(`${pipeline('good', 500)}NO HTTP AT ALL\x00\r\n\r\n`)
   const text = await everything(socket)
-  t.same(answers(text), names('good', 500))
+  t.same(bodiesIn(text), names('good', 500))
   t.match(text.slice(text.lastIndexOf('HTTP/1.1')), /^HTTP\/1.1 400 Bad Request\r\nConnection: close\r\n/)
   t.equal(meter.inProgress, 0)
   t.equal(meter.events.filter((event) => event === 'malformed').length, 1)
@@ -110,7 +110,7 @@ test('a verb that the parser does not know behind many requests is refused after
   const { resource } = watched()
   const { talk } = await givenFrontEnd(t, {}, [resource])
   const text = await talk(`${pipeline('good', 100)}FOO /v1/watched/x HTTP/1.1\r\nHost: h\r\n\r\n`)
-  t.same(answers(text), names('good', 100))
+  t.same(bodiesIn(text), names('good', 100))
   t.match(text.slice(text.lastIndexOf('HTTP/1.1')), /^HTTP\/1.1 405 /)
 })
 
@@ -120,7 +120,7 @@ test('a client that has closed its sending half behind many requests gets all re
   for (const count of [16, 17, 500]) {
     const socket = await connect()
     socket.end(pipeline('half', count))
-    t.same(answers(await everything(socket)), names('half', count))
+    t.same(bodiesIn(await everything(socket)), names('half', count))
   }
 })
 
@@ -135,7 +135,7 @@ test('a connection that closes while its requests are held gives everything back
     await first
     gone.destroy()
     stays.write(pipeline('stays', 200) + last)
-    t.same(answers(await everything(stays)), [...names('stays', 200), 'last'])
+    t.same(bodiesIn(await everything(stays)), [...names('stays', 200), 'last'])
   }
   await until(() => meter.open === 0)
   t.equal(meter.inProgress, 0)
@@ -148,9 +148,9 @@ test('requests that are held count for the memory of requests, and a connection 
   const { connect, talk, meter } = await givenFrontEnd(t, { requestMemory_MiB: 1 }, [resource])
   const socket = await connect()
   socket.write(pipeline('many', 1300) + last)
-  t.ok(answers(await everything(socket)).length < 1300)
+  t.ok(bodiesIn(await everything(socket)).length < 1300)
   t.ok(meter.events.includes('memory'))
-  t.same(answers(await talk(last)), ['last'])
+  t.same(bodiesIn(await talk(last)), ['last'])
 })
 
 test('an orderly end answers the requests that are held, and the last response says that it is the last one', async (t) => {
@@ -163,7 +163,7 @@ test('an orderly end answers the requests that are held, and the last response s
   await first
   t.equal(await frontEnd.stop(20_000), 0)
   const text = await all
-  t.same(answers(text), names('held', 300))
+  t.same(bodiesIn(text), names('held', 300))
   t.equal(text.split('Connection: close').length, 2)
   t.ok(text.lastIndexOf('Connection: close') > text.lastIndexOf('HTTP/1.1'))
 })
@@ -180,7 +180,7 @@ test('bodies of many requests that come together reach their requests', async (t
   }
   socket.write(`${text}GET /version HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)
   t.same(
-    answers(await everything(socket)),
+    bodiesIn(await everything(socket)),
     Array.from({ length: 300 }, (_, at) => `${at}`),
   )
   t.equal(meter.inProgress, 0)
@@ -197,5 +197,5 @@ test('what one connection sends after its requests were held is served as before
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   socket.write(last)
-  t.same(answers(await all), [...names('round', 500), 'last'])
+  t.same(bodiesIn(await all), [...names('round', 500), 'last'])
 })

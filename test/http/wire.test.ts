@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { until } from '../until.js'
 import { bodyOf, everything, get, givenFrontEnd, headerOf, post, request, statusOf, untilReceived } from './given.js'
 
-test('an answer has its length, its type, a date and the correlator of the request', async (t) => {
+test('a response has its length, its type, a date and the correlator of the request', async (t) => {
   const { talk } = await givenFrontEnd(t)
   const response = await talk(post('/v1/echo/a', '{"é":1}', 'Fiware-Correlator: shift 7'))
   t.equal(statusOf(response), 200)
@@ -77,7 +77,7 @@ test('malformed HTTP is answered with 400, no body, no correlator, and the conne
   t.equal(meter.inProgress, 0)
 })
 
-test('what comes after a good request and is no HTTP is refused after the answer to the good one', async (t) => {
+test('what comes after a good request and is no HTTP is refused after the response to the good one', async (t) => {
   const { talk } = await givenFrontEnd(t)
   const responses = await talk('GET /version HTTP/1.1\r\nHost: h\r\n\r\nnonsense\r\n\r\n')
   t.equal(statusOf(responses), 200)
@@ -101,10 +101,10 @@ test('a body in chunks is a body, and none when it is empty', async (t) => {
 test('a body up to the limit is taken, a longer one is 413 and closes the connection', async (t) => {
   const { talk, meter } = await givenFrontEnd(t, { inReqPayloadMaxSize: 10 })
   t.equal(bodyOf(await talk(post('/v1/echo/a', '"12345678"'))), '"12345678"')
-  const refused = await talk(post('/v1/echo/a', '"123456789"').replace('Connection: close\r\n', ''))
-  t.equal(statusOf(refused), 413)
-  t.equal(headerOf(refused, 'Connection'), 'close')
-  t.same(JSON.parse(bodyOf(refused)), {
+  const response = await talk(post('/v1/echo/a', '"123456789"').replace('Connection: close\r\n', ''))
+  t.equal(statusOf(response), 413)
+  t.equal(headerOf(response, 'Connection'), 'close')
+  t.same(JSON.parse(bodyOf(response)), {
     errorCode: {
       code: '413',
       reasonPhrase: 'Request Entity Too Large',
@@ -129,11 +129,11 @@ test('100 is sent only when the head is good', async (t) => {
   t.match(await untilReceived(socket, '\r\n\r\n'), /^HTTP\/1\.1 100 Continue/)
   socket.write('{}')
   t.equal(bodyOf(await everything(socket)), '{}')
-  const refused = await talk(
+  const response = await talk(
     request('POST', '/v1/echo/a', ['Content-Type: text/csv', ...head]).replace('Connection: close\r\n', ''),
   )
-  t.equal(statusOf(refused), 415)
-  t.equal(headerOf(refused, 'Connection'), 'close')
+  t.equal(statusOf(response), 415)
+  t.equal(headerOf(response, 'Connection'), 'close')
 })
 
 test('the target may be absolute, and hosts and paths that have no URL are served', async (t) => {
@@ -145,7 +145,7 @@ test('the target may be absolute, and hosts and paths that have no URL are serve
   t.equal(statusOf(await talk(request('OPTIONS', '*', []))), 400)
 })
 
-test('HTTP/1.0 needs no host and is closed after the answer', async (t) => {
+test('HTTP/1.0 needs no host and is closed after the response', async (t) => {
   const { talk } = await givenFrontEnd(t)
   const response = await talk('GET /version HTTP/1.0\r\n\r\n')
   t.equal(statusOf(response), 200)

@@ -130,7 +130,7 @@ test('without a sound slot, or with one of another version, nothing is restored'
   await environment.close()
   const file = checkpointFile(path)
   const before = readFileSync(join(path, 'data.mdb'))
-  const refusedWith = (reason: RegExp): void => {
+  const checkRefusal = (reason: RegExp): void => {
     t.match(restoreCheckpoint(path), { ok: false, error: { reason } })
     t.match(readCheckpoint(path), { ok: false, error: { reason } })
     t.throws(() => Checkpoints.open(path, { maxReaders: 64, sizeMax_bytes: 2 ** 28 }), { message: reason })
@@ -140,10 +140,10 @@ test('without a sound slot, or with one of another version, nothing is restored'
   later.writeUInt32LE(2, 12)
   later.writeUInt32LE(crc32(later.subarray(12)), 8)
   overwritten(file, 0, later)
-  refusedWith(/checkpoint was written by another version of the broker/)
+  checkRefusal(/checkpoint was written by another version of the broker/)
   for (const bytes of [Buffer.alloc(2 * slot_bytes), Buffer.alloc(0), Buffer.alloc(2 * slot_bytes, 'RGLCHKPT')]) {
     writeFileSync(file, bytes)
-    refusedWith(/checkpoint is damaged \(neither of its slots is sound\)/)
+    checkRefusal(/checkpoint is damaged \(neither of its slots is sound\)/)
   }
 })
 

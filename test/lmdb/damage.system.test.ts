@@ -7,7 +7,7 @@ import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { PartitionReader } from '../../src/storage/store/partition-reader.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { scan } from '../../src/storage/store/scan.js'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import {
   command,
   given,
@@ -122,7 +122,7 @@ function flip(database: Environment['notices'], at: number): void {
 }
 
 test('what is damaged in an outbox is named once with its file and its key, and everything else is delivered', async (t) => {
-  const end = await FarEnd.listen(t, answering(503))
+  const end = await FarEnd.listen(t, responding(503))
   const flags = ['-partitions', '1', '-notifRetryMin', '20', '-notifRetryMax', '50']
   const broker = await RunningBroker.start(t, flags)
   const subscribe = (type: string, path: string) =>
@@ -148,7 +148,7 @@ test('what is damaged in an outbox is named once with its file and its key, and 
     flip(deliveryStats, 0)
   })
   end.received.length = 0
-  end.respond = answering(200)
+  end.respond = responding(200)
   const came = (): readonly string[] =>
     [...new Set(end.received.map(({ url, body }) => `${url} ${/"id":"(\w+)"/.exec(body)?.[1]}`))].sort()
   const rest = ['/alone Silo0', '/alone Silo2', '/alone Silo3', '/one Tank1', '/one Tank2', '/two Tank1', '/two Tank2']

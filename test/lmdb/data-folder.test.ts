@@ -23,7 +23,7 @@ function holder(folder: string, ...before: readonly string[]) {
   return spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-async function said(process: ReturnType<typeof holder>): Promise<string> {
+async function output(process: ReturnType<typeof holder>): Promise<string> {
   const [chunk]: Buffer[] = await once(process.stdout, 'data')
   return String(chunk).trim()
 }
@@ -53,7 +53,7 @@ test('a folder keeps its number of partitions, and another one is refused with t
 test('a folder in use is refused, that of a process that was killed is taken over', async (t) => {
   const folder = t.testdir()
   const first = holder(folder)
-  t.equal(await said(first), `${first.pid} taken`)
+  t.equal(await output(first), `${first.pid} taken`)
   t.equal(
     await tried(folder),
     `${folder} is in use by another broker (PID: ${first.pid} on ${hostname()}): end that, or name another place with -dbPath`,
@@ -71,7 +71,7 @@ test('a folder in use is refused, that of a process that was killed is taken ove
 test('a folder in use is refused also when its file lock was removed, until its owner has ended', async (t) => {
   const folder = t.testdir()
   const first = holder(folder)
-  t.equal(await said(first), `${first.pid} taken`)
+  t.equal(await output(first), `${first.pid} taken`)
   rmSync(join(folder, 'lock'))
   const refusal = `${folder} is in use by another broker, whose file ${join(folder, 'lock')} was removed`
   t.equal(await tried(folder), refusal)
@@ -86,9 +86,9 @@ test('of two processes of the same number in two PID namespaces one gets the fol
   const folder = t.testdir()
   const inside = ['unshare', '--pid', '--fork', '--kill-child']
   const first = holder(folder, ...inside)
-  t.equal(await said(first), '1 taken')
+  t.equal(await output(first), '1 taken')
   const second = holder(folder, ...inside)
-  t.match(await said(second), /^1 .* is in use by another broker \(PID: 1 on /)
+  t.match(await output(second), /^1 .* is in use by another broker \(PID: 1 on /)
   await killed(first)
   await killed(second)
   // What was killed is the command around the broker; the system ends the broker itself a moment later.

@@ -44,9 +44,9 @@ class Deferring {
   readonly #parts: TurnParts
 
   constructor(folder: string, memory_bytes: number, cache_bytes = 2 ** 20) {
-    const [memory, told] = [Memtable.memory(memory_bytes), Versions.memory()]
-    const versions = new Versions(told)
-    this.versions = new Versions(told)
+    const [memory, versionMemory] = [Memtable.memory(memory_bytes), Versions.memory()]
+    const versions = new Versions(versionMemory)
+    this.versions = new Versions(versionMemory)
     this.memtable = new Memtable(memory)
     this.store = new PartitionStore(folder, storeSettings, {
       cache_bytes,
@@ -59,7 +59,7 @@ class Deferring {
         ended: () => {},
       },
     })
-    this.reader = new PartitionReader(folder, storeSettings, new Versions(told), new Memtable(memory))
+    this.reader = new PartitionReader(folder, storeSettings, new Versions(versionMemory), new Memtable(memory))
     this.#parts = { store: this.store, interpret: noWords, matcher: matcher(), versions }
   }
 

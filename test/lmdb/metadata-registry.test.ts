@@ -90,7 +90,7 @@ test('what is stored comes back as it was', async (t) => {
 test('a change with its notices is there whole when the store is opened again', async (t) => {
   const folder = t.testdir()
   const first = opened(folder)
-  const told = registration(1, [context('S4', 'noise')])
+  const stored = registration(1, [context('S4', 'noise')])
   const notice: Notice = {
     subscription: '65535a000000000000000001' as SubscriptionId,
     orderingKey: { kind: 'availability' },
@@ -105,14 +105,14 @@ test('a change with its notices is there whole when the store is opened again', 
   const put = { id: notice.subscription, order: 1, tenant, selectors: [exact('S4')], attributes: [], expires: at(9) }
   const subscription = { ...put, reference: 'http://maps.example' }
   await first.commitRegistry({
-    registrations: [{ kind: 'put', registration: told }],
+    registrations: [{ kind: 'put', registration: stored }],
     put: subscription,
     notices: [notice],
   })
   await first.close()
   const store = opened(folder)
   t.teardown(() => store.close())
-  t.same([...store.registrations()], [{ ...told, copiedFrom: undefined, terms: undefined }])
+  t.same([...store.registrations()], [{ ...stored, copiedFrom: undefined, terms: undefined }])
   t.same([...store.availability()], [subscription])
   t.same(
     storedAfter(store.outbox.databases, 0, 9).map((each) => each.notice),

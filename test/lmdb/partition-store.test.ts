@@ -36,8 +36,8 @@ import { nthId } from '../subscription/given.js'
 import { anyCommand, countsIn, Model } from './model.js'
 
 /** A turn of commands, none of them a raw update. */
-function takeTurn(store: PartitionStore, batch: readonly UpdateCommand[], told = versions()): readonly Reply[] {
-  return takeAnyTurn({ store, interpret: noWords, matcher: matcher(), versions: told }, batch)
+function takeTurn(store: PartitionStore, batch: readonly UpdateCommand[], published = versions()): readonly Reply[] {
+  return takeAnyTurn({ store, interpret: noWords, matcher: matcher(), versions: published }, batch)
 }
 
 /** Its key is longer than LMDB takes: applying it fails, when its turn is in the log. */
@@ -197,14 +197,14 @@ test('ids that are the beginning of others, of other paths and other types are k
 test('a reader in the same process sees a commit when the versions say so', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const told = versions()
-  const reader = new PartitionReader(folder, storeSettings, told)
+  const published = versions()
+  const reader = new PartitionReader(folder, storeSettings, published)
   t.teardown(async () => {
     await reader.close()
     await store.close()
   })
   for (let n = 0; n < 50; n += 1) {
-    takeTurn(store, [silo(String(n))], told)
+    takeTurn(store, [silo(String(n))], published)
     t.match(reader.entities(tenant, undefined, id('Silo1'), 10_000), [{ attributes: [{ value: String(n) }] }])
     await nextTick()
   }
@@ -213,26 +213,26 @@ test('a reader in the same process sees a commit when the versions say so', asyn
 test('what one reader has seen of a commit that is not counted yet, every later read sees', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const told = versions()
-  const parts = { store, interpret: noWords, matcher: matcher(), versions: told }
-  const earlier = new PartitionReader(folder, storeSettings, told)
+  const published = versions()
+  const parts = { store, interpret: noWords, matcher: matcher(), versions: published }
+  const earlier = new PartitionReader(folder, storeSettings, published)
   t.teardown(async () => {
     await earlier.close()
     await store.close()
   })
   const requests = [tenant, undefined, id('Silo1'), 10_000] as const
   const [atHand, group] = [new RecentEntities(50_000), Versions.groupOf(tenant, id('Silo1'))]
-  takeTurn(store, [silo('1')], told)
+  takeTurn(store, [silo('1')], published)
   t.match(
-    atHand.read('Silo1', group, told, () => earlier.entities(...requests)),
+    atHand.read('Silo1', group, published, () => earlier.entities(...requests)),
     [{ attributes: [{ value: '1' }] }],
   )
   commitTurn(parts, decideTurn(parts, [silo('2')]).changes)
   // A new snapshot shows the commit as soon as the disk has it, before anybody is told.
-  const first = new PartitionReader(folder, storeSettings, told)
+  const first = new PartitionReader(folder, storeSettings, published)
   t.teardown(() => first.close())
   t.match(first.entities(...requests), [{ attributes: [{ value: '2' }] }])
-  t.equal(atHand.get('Silo1', group, told), undefined, 'what was read before is not shown any more')
+  t.equal(atHand.get('Silo1', group, published), undefined, 'what was read before is not shown any more')
   t.match(earlier.entities(...requests), [{ attributes: [{ value: '2' }] }])
   publishTurn(parts)
 })
@@ -260,15 +260,15 @@ test('nothing is found under a name that is longer than any key', async (t) => {
 test('a snapshot stays as it is while the store goes on', async (t) => {
   const folder = t.testdir()
   const store = opened(folder)
-  const told = versions()
-  const reader = new PartitionReader(folder, storeSettings, told)
+  const published = versions()
+  const reader = new PartitionReader(folder, storeSettings, published)
   t.teardown(async () => {
     await reader.close()
     await store.close()
   })
-  takeTurn(store, [silo('1')], told)
+  takeTurn(store, [silo('1')], published)
   const snapshot = reader.snapshot()
-  takeTurn(store, [silo('2'), command('APPEND', 'Silo2')], told)
+  takeTurn(store, [silo('2'), command('APPEND', 'Silo2')], published)
   const later = reader.snapshot()
   t.equal([...snapshot.all(tenant)].length, 1)
   t.match(decodeEntity([...snapshot.ofType(tenant, type('Silo'))][0]?.read() ?? ''), { attributes: [{ value: '1' }] })

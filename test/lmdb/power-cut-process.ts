@@ -107,11 +107,11 @@ async function load(path: string): Promise<void> {
   const { root, ...databases } = databasesOf(checkpoints.root)
   checkpoints.takeSync(String(last))
   void writeBack(path)
-  say({ kind: 'loading', turn: last + 1 })
+  report({ kind: 'loading', turn: last + 1 })
   for (let turn = last + 1; ; turn += 1) {
     takeTurn({ root, ...databases }, model, turn)
     if (!checkpoints.isUnderWay && Math.random() < 0.1) {
-      void checkpoints.take(String(turn)).then(() => say({ kind: 'durable', turn }))
+      void checkpoints.take(String(turn)).then(() => report({ kind: 'durable', turn }))
     }
     await delay(1)
   }
@@ -150,7 +150,7 @@ async function check(path: string): Promise<void> {
   await root.close()
 }
 
-function say(message: LoadMessage): void {
+function report(message: LoadMessage): void {
   process.send?.(message)
 }
 

@@ -136,22 +136,22 @@ async function stored(
 
 const all: Selector = { id: { kind: 'any' }, type: undefined }
 
-function asking(more: Partial<Query>): Query {
+function queryOf(more: Partial<Query>): Query {
   return { ...query({ selectors: [all], limit: 1000 }), ...more }
 }
 
 test('a page that takes more bytes than it may is refused, a smaller one and one of fewer attributes are not', async (t) => {
   const { snapshot, close } = await stored(t.testdir(), Array(10).fill('x'.repeat(100_000)))
   const limits = { page_bytes: 550_000 }
-  t.match(await scan([snapshot], asking({}), limits), { ok: false, error: { kind: 'pageTooLarge' } })
-  t.match(await scan([snapshot], asking({ limit: 5, offset: 2 }), limits), {
+  t.match(await scan([snapshot], queryOf({}), limits), { ok: false, error: { kind: 'pageTooLarge' } })
+  t.match(await scan([snapshot], queryOf({ limit: 5, offset: 2 }), limits), {
     ok: true,
     value: { records: { length: 5 } },
   })
-  t.match(await scan([snapshot], asking({ offset: 7 }), limits), { ok: true, value: { records: { length: 3 } } })
+  t.match(await scan([snapshot], queryOf({ offset: 7 }), limits), { ok: true, value: { records: { length: 3 } } })
   const byId = [{ by: 'id', reversed: true }]
-  t.match(await scan([snapshot], asking({ order: byId }), limits), { ok: false, error: { kind: 'pageTooLarge' } })
-  t.match(await scan([snapshot], asking({ order: byId, limit: 5 }), limits), { ok: true })
+  t.match(await scan([snapshot], queryOf({ order: byId }), limits), { ok: false, error: { kind: 'pageTooLarge' } })
+  t.match(await scan([snapshot], queryOf({ order: byId, limit: 5 }), limits), { ok: true })
   await close()
 })
 
@@ -160,14 +160,14 @@ test('what is sorted is bounded by bytes, whatever the offset is', async (t) => 
   const order = [{ by: 'id', reversed: false }]
   const far = { order, offset: Number.MAX_SAFE_INTEGER, counted: true }
   const refusal = { ok: false, error: { kind: 'pageTooLarge' } }
-  t.match(await scan([snapshot], asking(far), { page_bytes: 100_000 }), refusal)
-  t.match(await scan([snapshot], asking(far), { page_bytes: 2 ** 20 }), {
+  t.match(await scan([snapshot], queryOf(far), { page_bytes: 100_000 }), refusal)
+  t.match(await scan([snapshot], queryOf(far), { page_bytes: 2 ** 20 }), {
     ok: true,
     value: { records: [], count: 2000 },
   })
   // Only what is sorted counts, not what is sorted out.
   const near = { order, offset: 100, limit: 10 }
-  t.match(await scan([snapshot], asking(near), { page_bytes: 100_000 }), {
+  t.match(await scan([snapshot], queryOf(near), { page_bytes: 100_000 }), {
     ok: true,
     value: { records: { length: 10 } },
   })
@@ -179,7 +179,7 @@ test('a query whose patterns take too long for one entity is refused at once', a
   const { snapshot, close } = await stored(t.testdir(), ['ab', letters])
   const costly = (pattern: string): Query => {
     const condition = { kind: 'matches', pattern } as const
-    return asking({
+    return queryOf({
       scopes: [
         { kind: 'filter', filter: { on: 'attributes', dialect: 'ngsi1', statements: [{ path: ['v'], condition }] } },
       ],

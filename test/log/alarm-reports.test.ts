@@ -5,21 +5,21 @@ import { silentLog } from '../given.js'
 test('what is well is told once for each alarm that was raised, and not at all without any', async (t) => {
   const memory = AlarmReports.memory()
   const alarms = new Alarms(silentLog, { relog: false, changed: (counts) => publishAlarms(memory, counts) })
-  const said: AlarmReport[] = []
+  const reports: AlarmReport[] = []
   const take = (one: AlarmReport): void => {
-    said.push(one)
+    reports.push(one)
     if (one.reason === undefined) alarms.release(one.alarm, one.subject)
     else alarms.raise(one.alarm, one.subject, one.reason)
   }
   const [first, second] = [new AlarmReports(memory, take), new AlarmReports(memory, take)]
   first.over('MqttConnectionError', '10.0.0.1')
-  t.same(said, [])
+  t.same(reports, [])
   first.occurred('MqttConnectionError', '10.0.0.1', 'refused')
   t.ok(second.isActive('MqttConnectionError'))
   t.notOk(second.isActive('ForwardingError'))
   second.over('MqttConnectionError', '10.0.0.2')
   second.over('MqttConnectionError', '10.0.0.2')
-  t.equal(said.length, 2, 'of another subject it is told once')
+  t.equal(reports.length, 2, 'of another subject it is told once')
   second.over('MqttConnectionError', '10.0.0.1')
   t.notOk(first.isActive('MqttConnectionError'), 'another thread may say that it is over')
   second.occurred('MqttConnectionError', '10.0.0.1', 'refused')
@@ -30,9 +30,9 @@ test('what is well is told once for each alarm that was raised, and not at all w
 test('what was said to be well is told again when it has come back while its release was held', async (t) => {
   const memory = AlarmReports.memory()
   const alarms = new Alarms(silentLog, { relog: false, changed: (counts) => publishAlarms(memory, counts) })
-  let told = 0
+  let reports = 0
   const take = ({ alarm, subject, reason }: AlarmReport): void => {
-    told += 1
+    reports += 1
     if (reason === undefined) alarms.release(alarm, subject)
     else alarms.raise(alarm, subject, reason)
   }
@@ -40,8 +40,8 @@ test('what was said to be well is told again when it has come back while its rel
   first.occurred('BadInput', '10.0.0.1', 'JSON Parse Error')
   first.over('BadInput', '10.0.0.1')
   first.over('BadInput', '10.0.0.1')
-  t.equal(told, 2, 'once while it is held')
+  t.equal(reports, 2, 'once while it is held')
   second.occurred('BadInput', '10.0.0.1', 'JSON Parse Error')
   first.over('BadInput', '10.0.0.1')
-  t.equal(told, 4, 'whoever has seen it come back')
+  t.equal(reports, 4, 'whoever has seen it come back')
 })

@@ -13,28 +13,28 @@ function given({ relog = false, kept = 10_000, traced = false } = {}) {
   const log = new LineLog(switches, (line) => lines.push(line))
   return {
     alarms: new Alarms(log, { relog, mostKept: kept }),
-    said: () => lines.splice(0).map(({ level, message }) => `${level} ${message}`),
+    takeLines: () => lines.splice(0).map(({ level, message }) => `${level} ${message}`),
   }
 }
 
 test('an alarm is raised once and released once', async (t) => {
-  const { alarms, said } = given()
+  const { alarms, takeLines } = given()
   alarms.raise('ForwardingError', 'http://a/', 'timeout')
   alarms.raise('ForwardingError', 'http://a/', 'timeout')
   alarms.raise('ForwardingError', 'http://b/', 'timeout')
-  t.same(said(), [
+  t.same(takeLines(), [
     'WARN Raising alarm ForwardingError http://a/: timeout',
     'WARN Raising alarm ForwardingError http://b/: timeout',
   ])
   alarms.release('ForwardingError', 'http://a/')
   alarms.release('ForwardingError', 'http://a/')
   alarms.release('ForwardingError', 'unheard-of')
-  t.same(said(), ['WARN Releasing alarm ForwardingError http://a/'])
+  t.same(takeLines(), ['WARN Releasing alarm ForwardingError http://a/'])
   t.same(alarms.counts.ForwardingError, { active: 1, raised: 2, released: 1, relapsed: 0 })
 })
 
 test('a client that mixes good and bad requests has two lines a minute', async (t) => {
-  const { alarms, said, pass_s } = withClock(t)
+  const { alarms, takeLines, pass_s } = withClock(t)
   const seen: number[] = []
   for (let minute = 0; minute < 3; minute += 1) {
     for (let request = 0; request < 600; request += 1) {
@@ -42,7 +42,7 @@ test('a client that mixes good and bad requests has two lines a minute', async (
       alarms.release('BadInput', '10.2.0.9')
       pass_s(0.1)
     }
-    seen.push(said().length)
+    seen.push(takeLines().length)
   }
   t.ok(
     seen.every((lines) => lines <= 2),
@@ -54,16 +54,16 @@ test('a client that mixes good and bad requests has two lines a minute', async (
 })
 
 test('a release is held for as long as the condition keeps away, and a bad request ends the hold', async (t) => {
-  const { alarms, said, pass_s } = withClock(t)
+  const { alarms, takeLines, pass_s } = withClock(t)
   alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
   pass_s(10)
   alarms.release('BadInput', '10.2.0.9')
   t.match(alarms.counts.BadInput, { active: 1, released: 0 }, 'it is held')
   alarms.raise('BadInput', '10.2.0.9', 'JSON Parse Error')
   pass_s(120)
-  t.same(said(), ['WARN Raising alarm BadInput 10.2.0.9: JSON Parse Error'], 'the last request was bad')
+  t.same(takeLines(), ['WARN Raising alarm BadInput 10.2.0.9: JSON Parse Error'], 'the last request was bad')
   alarms.release('BadInput', '10.2.0.9')
-  t.same(said(), ['WARN Releasing alarm BadInput 10.2.0.9'], 'after a minute nothing is held')
+  t.same(takeLines(), ['WARN Releasing alarm BadInput 10.2.0.9'], 'after a minute nothing is held')
   t.same(alarms.counts.BadInput, { active: 0, raised: 1, released: 1, relapsed: 1 })
 })
 
@@ -84,28 +84,28 @@ function withClock(t: Test) {
 }
 
 test('a DatabaseError is an error and shows no subject; a URL shows no secrets', async (t) => {
-  const { alarms, said } = given()
+  const { alarms, takeLines } = given()
   alarms.raise('DatabaseError', 'partition 1', 'disk full')
   alarms.raise('NotificationError', 'http://me:pass@there/', 'refused: 404')
-  t.same(said(), [
+  t.same(takeLines(), [
     'ERROR Raising alarm DatabaseError: disk full',
     'WARN Raising alarm NotificationError http://***@there/: refused: 404',
   ])
 })
 
 test('repetitions are logged with -relogAlarms', async (t) => {
-  const { alarms, said } = given({ relog: true })
+  const { alarms, takeLines } = given({ relog: true })
   alarms.raise('NotificationError', 'http://there/', 'first')
   alarms.raise('NotificationError', 'http://there/', 'second')
-  t.same(said()[1], 'WARN Repeated NotificationError http://there/: second')
+  t.same(takeLines()[1], 'WARN Repeated NotificationError http://there/: second')
 })
 
 test('every alarm is traced on level 243, also the repeated ones', async (t) => {
-  const { alarms, said } = given({ traced: true })
+  const { alarms, takeLines } = given({ traced: true })
   alarms.raise('NotificationError', 'http://there/', 'first')
   alarms.raise('NotificationError', 'http://there/', 'second')
   t.same(
-    said().filter((line) => line.startsWith('DEBUG')),
+    takeLines().filter((line) => line.startsWith('DEBUG')),
     [
       'DEBUG Raising alarm NotificationError http://there/: first',
       'DEBUG Repeated NotificationError http://there/: second',
@@ -114,14 +114,14 @@ test('every alarm is traced on level 243, also the repeated ones', async (t) => 
 })
 
 test('beyond the limit the oldest alarm is forgotten', async (t) => {
-  const { alarms, said } = given({ kept: 2 })
+  const { alarms, takeLines } = given({ kept: 2 })
   for (const url of ['a', 'b', 'c']) alarms.raise('ForwardingError', url, 'bad')
   t.same(alarms.counts.ForwardingError, { active: 2, raised: 3, released: 0, relapsed: 0 })
-  said()
+  takeLines()
   alarms.release('ForwardingError', 'a')
-  t.same(said(), [], 'the forgotten one')
+  t.same(takeLines(), [], 'the forgotten one')
   alarms.release('ForwardingError', 'b')
-  t.same(said(), ['WARN Releasing alarm ForwardingError b'])
+  t.same(takeLines(), ['WARN Releasing alarm ForwardingError b'])
 })
 
 test('a summary says what there is and what is new', async (t) => {
@@ -145,17 +145,17 @@ test('summaries come once per period, also when it is longer than a timer can ho
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { alarms } = given()
-  const said: string[] = []
+  const summaries: string[] = []
   const counts = () => ({ transactions: 7, alarms: alarms.counts })
-  const stop = startSummaries(2_678_400, counts, { summary: (_op, message) => said.push(message) })
+  const stop = startSummaries(2_678_400, counts, { summary: (_op, message) => summaries.push(message) })
   const day = () => mock.timers.tick(86_400_000)
   for (let days = 0; days < 30; days += 1) day()
-  t.equal(said.length, 0)
+  t.equal(summaries.length, 0)
   day()
-  t.equal(said.length, 6)
+  t.equal(summaries.length, 6)
   for (let days = 0; days < 31; days += 1) day()
-  t.equal(said.length, 12)
+  t.equal(summaries.length, 12)
   stop()
   for (let days = 0; days < 31; days += 1) day()
-  t.equal(said.length, 12)
+  t.equal(summaries.length, 12)
 })

@@ -12,8 +12,8 @@ test("sonic-boom's flushSync does not return once the reader of its pipe has gon
   writer.stdout.destroy()
   await once(writer.stdout, 'close')
   writer.stdin.end('end\n')
-  const [said] = await once(writer.stderr, 'data')
-  t.equal(String(said), 'flushing\n')
+  const [output] = await once(writer.stderr, 'data')
+  t.equal(String(output), 'flushing\n')
   const ended = await Promise.race([
     once(writer, 'exit').then(() => true),
     new Promise((resolve) => setTimeout(resolve, 1000, false)),

@@ -227,8 +227,8 @@ test('a reader that does not read stops neither the broker nor its end', async (
 
 test('when a slow reader has caught up it is told how many lines it missed, and it has every ERROR line', async (t) => {
   const broker = writing(20_000)
-  const [said] = await once(broker.stderr, 'data')
-  t.equal(String(said), 'logged\n', 'logging is over before anybody has read')
+  const [errors] = await once(broker.stderr, 'data')
+  t.equal(String(errors), 'logged\n', 'logging is over before anybody has read')
   const output = allOf(broker.stdout)
   let text = ''
   broker.stdout.on('data', (data) => {
@@ -245,8 +245,8 @@ test('when a slow reader has caught up it is told how many lines it missed, and 
 
 test('how many lines were dropped is known while nobody reads', async (t) => {
   const broker = writing(20_000, 'count')
-  const said = await once(broker.stderr, 'data')
-  const counted = String(said).includes('dropped') ? String(said) : String(await once(broker.stderr, 'data'))
+  const errors = await once(broker.stderr, 'data')
+  const counted = String(errors).includes('dropped') ? String(errors) : String(await once(broker.stderr, 'data'))
   const output = allOf(broker.stdout)
   broker.stdin.end('end\n')
   // The last line may be cut: the process ends at its limit, whatever is not written yet.

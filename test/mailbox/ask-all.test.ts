@@ -23,7 +23,7 @@ function partition(
   t: Test,
   folder: string,
   room = new MailboxCapacity(100_000),
-  committed: (answered: number) => void = () => {},
+  committed: (before: number) => void = () => {},
 ): Partition {
   const store = new PartitionStore(folder, storeSettings)
   const turns: number[] = []
@@ -114,8 +114,8 @@ test('the commands of other requests come in between those of a large one', asyn
 
 test('what was not sent when the partition is lost is not sent any more, and its room is given back', async (t) => {
   // A slow first turn ends within the first batch, of which nothing is answered then.
-  const { mailbox, room, lose } = partition(t, t.testdir(), undefined, (answered) => {
-    if (answered >= 16) lose()
+  const { mailbox, room, lose } = partition(t, t.testdir(), undefined, (before) => {
+    if (before >= 16) lose()
   })
   const outcome = await askAll(appends(mailbox, names('A', 5000)))
   if (!outcome.ok) throw new Error('it was refused as a whole')

@@ -39,14 +39,14 @@ interface Around {
   readonly inbox: Inbox
   readonly faults: unknown[]
   readonly turns: number[]
-  readonly told: Versions
+  readonly published: Versions
   readonly bell: Bell
   readonly mailboxWait: Noted
   readonly transactionWait: Noted
   mailbox(room?: MailboxCapacity, patience_ms?: number): Mailbox
 }
 
-function around(t: Test, measured = false, told = versions()): Around {
+function around(t: Test, measured = false, published = versions()): Around {
   const store = new PartitionStore(t.testdir(), storeSettings)
   const faults: unknown[] = []
   const turns: number[] = []
@@ -57,7 +57,7 @@ function around(t: Test, measured = false, told = versions()): Around {
   const parts = inboxParts(store)
   const inbox = new Inbox({
     ...parts,
-    versions: told,
+    versions: published,
     bell,
     storage: { ...parts.storage, committed: (commands) => turns.push(commands) },
     mailboxWait,
@@ -74,7 +74,7 @@ function around(t: Test, measured = false, told = versions()): Around {
     inbox,
     faults,
     turns,
-    told,
+    published,
     bell,
     mailboxWait,
     transactionWait,
@@ -95,7 +95,7 @@ function append(name: string, value: string): UpdateCommand {
 
 test('what is put in at one time is taken into few turns, answered in order', async (t) => {
   stillClock(t)
-  const { mailbox, store, turns, told } = around(t)
+  const { mailbox, store, turns, published } = around(t)
   const box = mailbox()
   const names = Array.from({ length: 50 }, (_, n) => `Silo${n}`)
   const outcomes = await Promise.all(names.map((name) => box.ask(append(name, '1'))))
@@ -108,7 +108,7 @@ test('what is put in at one time is taken into few turns, answered in order', as
     50,
   )
   t.ok(turns.length <= 4)
-  t.equal(told.commits, turns.length)
+  t.equal(published.commits, turns.length)
   t.equal(store.entityCount, 50)
 })
 
@@ -278,7 +278,7 @@ test('a mailbox whose partition is replaced resolves what was under way before i
   const box = new Mailbox({ room, measured: () => false, depth: () => {} })
   const old = new MessageChannel()
   box.connect(old.port1)
-  const answered = box.ask(append('A', '1'))
+  const first = box.ask(append('A', '1'))
   await new Promise((resolve) => setImmediate(resolve))
   const underWay = box.ask(append('B', '1'))
   await new Promise((resolve) => setImmediate(resolve))
@@ -288,7 +288,7 @@ test('a mailbox whose partition is replaced resolves what was under way before i
   const again = new MessageChannel()
   inbox.connect(again.port2)
   box.connect(again.port1)
-  t.match(await answered, { value: { reply: { kind: 'pong' } } })
+  t.match(await first, { value: { reply: { kind: 'pong' } } })
   t.match(await underWay, { error: { kind: 'outcomeUnknown' } })
   t.match(await gathering, { value: { reply: { kind: 'updated' } } })
   t.match(await box.ask(append('D', '1')), { value: { reply: { kind: 'updated', items: [{ id: 'D' }] } } })
@@ -309,9 +309,9 @@ test('commands that cannot be written into a batch fail, and take nobody with th
 
 test('a turn that was committed is not taken again because what follows it fails', async (t) => {
   stillClock(t)
-  const told = versions()
+  const published = versions()
   let invalidated = 0
-  const failing = Object.assign(Object.create(told), {
+  const failing = Object.assign(Object.create(published), {
     begin: () => {},
     end: () => {
       throw new Error('no versions')
@@ -340,17 +340,17 @@ test('much that has arrived is taken in several turns, answered in order, and ot
   const { mailbox, turns, store } = around(t)
   const [box, other] = [mailbox(new MailboxCapacity(30_000)), mailbox()]
   const names = Array.from({ length: 20_000 }, (_, n) => `Silo${n}`)
-  let answered = 0
+  let replies = 0
   const requests = Promise.all(
     names.map(async (name) => {
       const outcome = await box.ask(append(name, '1'))
-      answered += 1
+      replies += 1
       return outcome
     }),
   )
   await new Promise((resolve) => setImmediate(resolve))
   await other.ask(append('Other', '1'))
-  t.ok(answered < names.length, `${answered} were answered before`)
+  t.ok(replies < names.length, `${replies} were answered before`)
   const outcomes = await requests
   t.same(
     outcomes.map((outcome) => outcome.ok && outcome.value.reply.kind === 'updated' && outcome.value.reply.items[0]?.id),

@@ -58,15 +58,15 @@ for (const own of [true, false]) {
     const { mailbox } = partition(t)
     const box = mailbox()
     const other = own ? box : mailbox()
-    const answered: string[] = []
-    const requests = slowElements(20).map((each, n) => box.ask(each).then(() => answered.push(String(n))))
+    const replied: string[] = []
+    const requests = slowElements(20).map((each, n) => box.ask(each).then(() => replied.push(String(n))))
     await cameRound()
-    await other.ask(append('Other')).then(() => answered.push('other'))
-    const behind = answered.length
+    await other.ask(append('Other')).then(() => replied.push('other'))
+    const behind = replied.length
     await Promise.all(requests)
     t.ok(behind < 20, `${behind} replies before it`)
     t.same(
-      answered.filter((name) => name !== 'other'),
+      replied.filter((name) => name !== 'other'),
       Array.from({ length: 20 }, (_, n) => String(n)),
       'elements of one request in their order',
     )
@@ -76,25 +76,25 @@ for (const own of [true, false]) {
 test('an update in the middle of a batch of slow ones is answered before the others of its batch', async (t) => {
   const { mailbox } = partition(t)
   const box = mailbox()
-  const answered: string[] = []
+  const replied: string[] = []
   const slow = slowElements(10)
   const batch = [...slow.slice(0, 9), append('Other'), ...slow.slice(9)]
   await Promise.all(
-    batch.map((each) => box.ask(each).then(() => answered.push(each.kind === 'update' ? 'other' : 'slow'))),
+    batch.map((each) => box.ask(each).then(() => replied.push(each.kind === 'update' ? 'other' : 'slow'))),
   )
-  t.ok(answered.indexOf('other') < 9, `${answered}`)
+  t.ok(replied.indexOf('other') < 9, `${replied}`)
 })
 
 test('an update of an entity that a slow request changes stays behind it', async (t) => {
   const { mailbox, store } = partition(t)
   const box = mailbox()
-  const answered: string[] = []
-  const requests = slowElements(8).map((each, n) => box.ask(each).then(() => answered.push(`Slow${n}`)))
+  const replied: string[] = []
+  const requests = slowElements(8).map((each, n) => box.ask(each).then(() => replied.push(`Slow${n}`)))
   const other = mailbox()
   await cameRound()
-  await other.ask(append('Slow7')).then(() => answered.push('other'))
+  await other.ask(append('Slow7')).then(() => replied.push('other'))
   await Promise.all(requests)
-  t.ok(answered.indexOf('Slow7') < answered.indexOf('other'))
+  t.ok(replied.indexOf('Slow7') < replied.indexOf('other'))
   const [entity] = store.entities(command('APPEND', 'Slow7', []).tenant, root, id('Slow7'))
   t.equal(entity?.attributes[0]?.value, '2')
 })

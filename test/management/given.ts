@@ -67,7 +67,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
   const requests = measures.requests(resources)
 
   /** Prepares, counts and does what a request asks for, in the order of the HTTP layer. */
-  async function ask(verb: Verb, pattern: string, given: Partial<ApiRequest> = {}): Promise<ApiResponse> {
+  async function send(verb: Verb, pattern: string, given: Partial<ApiRequest> = {}): Promise<ApiResponse> {
     const resource = row(resources, pattern)
     const operation = resource.operations[verb]
     if (operation === undefined) throw new Error(`${pattern} has no ${verb}`)
@@ -77,7 +77,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     if (typeof prepared.value === 'object') throw new Error(`the payload of ${pattern} is not checked`)
     return prepared.value()
   }
-  return { measures, parts, resources, requests, lines, ask }
+  return { measures, parts, resources, requests, lines, send }
 }
 
 /** The same without entities and registrations. */
@@ -97,7 +97,7 @@ const newMatcher = () => {
 
 /** The only front end there is. */
 export function withoutPeers(response: SharedPartOf): ProcessPeers {
-  return { gather: async (name, ask) => [await response(name, ask)] }
+  return { gather: async (name, request) => [await response(name, request)] }
 }
 
 /** A broker that is well and has no subscriptions, but for what the script says. */

@@ -4,11 +4,11 @@ import { stand } from '../../src/observe/measure/meters.js'
 import { bodyOf, broker, management, parameters } from './given.js'
 
 test('the version names the build, and the libraries on demand', async (t) => {
-  const { ask, measures } = management()
-  const { orion } = Object(bodyOf(await ask('GET', '/version')))
+  const { send, measures } = management()
+  const { orion } = Object(bodyOf(await send('GET', '/version')))
   const members = ['version', 'uptime', 'git_hash', 'compile_time', 'compiled_by', 'compiled_in', 'release_date']
   t.same(Object.keys(orion).sort(), [...members, 'machine', 'doc'].sort())
-  const more = Object(bodyOf(await ask('GET', '/version', parameters(['options', 'libVersions']))))
+  const more = Object(bodyOf(await send('GET', '/version', parameters(['options', 'libVersions']))))
   t.type(more.orion.libversions.node, 'string')
   t.equal(measures.counts.flat('versionRequests'), 2n)
 })
@@ -22,9 +22,9 @@ test('the uptime is written without leading zeros', async (t) => {
 
 test('the broker is ready when all partitions answer, unless it is ending or its storage is full', async (t) => {
   const state = { total: 2, ready: 2, storageFull: false }
-  const { ask, measures } = management({ broker: broker({ health: async () => ({ ...state }) }) })
+  const { send, measures } = management({ broker: broker({ health: async () => ({ ...state }) }) })
   const shown = async () => {
-    const response = await ask('GET', '/health/ready')
+    const response = await send('GET', '/health/ready')
     t.equal(response.headers?.['Cache-Control'], 'no-store')
     return [response.status, bodyOf(response)]
   }
@@ -37,13 +37,13 @@ test('the broker is ready when all partitions answer, unless it is ending or its
   t.same(await shown(), [503, { status: 'unavailable', reason: 'partition not answering', partitions: one }])
   measures.end()
   t.same(await shown(), [503, { status: 'unavailable', reason: 'shutting down', partitions: one }])
-  t.same(bodyOf(await ask('GET', '/health/live')), { status: 'ok' })
+  t.same(bodyOf(await send('GET', '/health/live')), { status: 'ok' })
 })
 
 test('one of several nodes is ready when it has a lease, and all partitions have owners', async (t) => {
-  const { ask, measures } = management()
+  const { send, measures } = management()
   const shown = async () => {
-    const response = await ask('GET', '/health/ready')
+    const response = await send('GET', '/health/ready')
     return [response.status, Object(bodyOf(response)).reason]
   }
   const standing = { hasLease: true, listed: 3, members: 2, owned: 1, unowned: 0, unreached: 1 }
@@ -60,15 +60,15 @@ test('one of several nodes is ready when it has a lease, and all partitions have
 })
 
 test('a broker without a cluster has none to show', async (t) => {
-  const { ask } = management()
-  t.equal((await ask('GET', '/admin/cluster')).status, 404)
-  t.equal((await ask('GET', '/admin/cluster/statistics')).status, 404)
+  const { send } = management()
+  t.equal((await send('GET', '/admin/cluster')).status, 404)
+  t.equal((await send('GET', '/admin/cluster/statistics')).status, 404)
 })
 
 test('what machines poll is not counted, but for the version', async (t) => {
-  const { measures, ask } = management()
-  await ask('GET', '/health/live')
-  await ask('GET', '/metrics')
+  const { measures, send } = management()
+  await send('GET', '/health/live')
+  await send('GET', '/metrics')
   t.equal(measures.counts.ever('jsonRequests') + measures.counts.ever('invalidRequests'), 0n)
-  t.match(bodyOf(await ask('GET', '/statistics')), { statisticsRequests: 1 })
+  t.match(bodyOf(await send('GET', '/statistics')), { statisticsRequests: 1 })
 })

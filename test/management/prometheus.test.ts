@@ -3,12 +3,12 @@ import type { SubscriptionId } from '../../src/model/subscription/subscription.j
 import { broker, management, parameters, row, subscriptionService, text } from './given.js'
 
 test('requests are shown by method, route and status, unknown paths under one name', async (t) => {
-  const { ask, requests, resources } = management()
-  const answered = { request_bytes: 10, response_bytes: 300, duration: 2_000_000n, service: 'acme', servicePath: '/x' }
+  const { send, requests, resources } = management()
+  const responded = { request_bytes: 10, response_bytes: 300, duration: 2_000_000n, service: 'acme', servicePath: '/x' }
   const trace = row(resources, '/log/trace/{level}')
-  requests.responded({ ...answered, resource: trace, verb: 'PUT', status: 200 })
-  requests.responded({ ...answered, resource: undefined, verb: 'BREW', status: 418 })
-  const response = await ask('GET', '/metrics')
+  requests.responded({ ...responded, resource: trace, verb: 'PUT', status: 200 })
+  requests.responded({ ...responded, resource: undefined, verb: 'BREW', status: 418 })
+  const response = await send('GET', '/metrics')
   t.equal(response.contentType, 'text/plain; version=0.0.4; charset=utf-8')
   const lines = text(response).split('\n')
   for (const line of [
@@ -28,14 +28,14 @@ test('requests are shown by method, route and status, unknown paths under one na
 })
 
 test('the waits are there only while they are measured, and no reset is seen', async (t) => {
-  const { ask, measures } = management()
-  t.notMatch(text(await ask('GET', '/metrics')), 'semaphore_wait_seconds')
-  await ask('PUT', '/admin/stats', parameters(['semWait', 'true']))
+  const { send, measures } = management()
+  t.notMatch(text(await send('GET', '/metrics')), 'semaphore_wait_seconds')
+  await send('PUT', '/admin/stats', parameters(['semWait', 'true']))
   const meter = measures.wait('transaction', 1)
   meter.free()
   meter.waited(20_000n)
-  await ask('DELETE', '/statistics')
-  const shown = text(await ask('GET', '/metrics'))
+  await send('DELETE', '/statistics')
+  const shown = text(await send('GET', '/metrics'))
   t.match(shown, '\nrigel_request_semaphore_wait_seconds_count 0\n')
   t.match(shown, '\nrigel_transaction_semaphore_wait_seconds_bucket{partition="1",le="0.00001"} 1\n')
   t.match(shown, '\nrigel_transaction_semaphore_wait_seconds_bucket{partition="1",le="0.00005"} 2\n')
@@ -46,7 +46,7 @@ test('what partitions report is shown, and the metrics of the process', async (t
   const ids = ['5f9a01c2d4e6b8a0f1c3d5e7', '5f9a01c2d4e6b8a0f1c3d5e8'] as SubscriptionId[]
   const changes = { refresh: 1, inserts: 2, removes: 0, updates: 0 }
   const subscriptions = subscriptionService({ index: async () => ({ ids, changes }) })
-  const { ask, measures } = management({ broker: broker({ subscriptions }) })
+  const { send, measures } = management({ broker: broker({ subscriptions }) })
   measures.storage(0).committed(8, 1_000_000n)
   const storage = measures.storage(0)
   storage.logged(300, 500_000n)
@@ -57,8 +57,8 @@ test('what partitions report is shown, and the metrics of the process', async (t
   measures.partitions.row(0).record('loopDelays', 10_000n)
   measures.mailboxDepth(0).set(3)
   measures.restarted(1)
-  await ask('PUT', '/log/trace/{level}', { segments: { level: '1-3' } })
-  const shown = text(await ask('GET', '/metrics'))
+  await send('PUT', '/log/trace/{level}', { segments: { level: '1-3' } })
+  const shown = text(await send('GET', '/metrics'))
   for (const line of [
     'rigel_storage_commits_total{partition="0"} 1',
     'rigel_storage_commit_operations_sum{partition="0"} 8',
@@ -82,12 +82,12 @@ test('what partitions report is shown, and the metrics of the process', async (t
 })
 
 test('the longest append is told for a minute or two', async (t) => {
-  const { ask, measures } = management()
+  const { send, measures } = management()
   const storage = measures.storage(0)
   const seconds = async (passed: number): Promise<string> => {
     for (let second = 0; second < passed; second += 1) storage.secondPassed()
     return (
-      /\nrigel_log_append_longest_seconds\{partition="0"\} (\S+)\n/.exec(text(await ask('GET', '/metrics')))?.[1] ?? ''
+      /\nrigel_log_append_longest_seconds\{partition="0"\} (\S+)\n/.exec(text(await send('GET', '/metrics')))?.[1] ?? ''
     )
   }
   storage.logged(1, 3_000_000n)

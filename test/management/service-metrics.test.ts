@@ -6,16 +6,16 @@ import { Measures } from '../../src/observe/measure/measures.js'
 import { until } from '../until.js'
 import { bodyOf, management, parameters, withoutPeers } from './given.js'
 
-const answered = {
+const responded = {
   ...{ resource: undefined, verb: 'GET', status: 200, request_bytes: 0, response_bytes: 23, duration: 2_000_000n },
   ...{ service: 'acme', servicePath: '/halls' },
 }
 
 test('metrics are shown by service and subservice with their sums, without those that are zero', async (t) => {
-  const { ask, requests } = management()
-  t.same(bodyOf(await ask('GET', '/admin/metrics')), { services: {}, sum: { subservs: {}, sum: {} } })
-  requests.responded(answered)
-  requests.responded({ ...answered, service: 'beta', status: 400, duration: 1_000_000n })
+  const { send, requests } = management()
+  t.same(bodyOf(await send('GET', '/admin/metrics')), { services: {}, sum: { subservs: {}, sum: {} } })
+  requests.responded(responded)
+  requests.responded({ ...responded, service: 'beta', status: 400, duration: 1_000_000n })
   const good = { incomingTransactions: 1, incomingTransactionResponseSize: 23, serviceTime: 0.002 }
   const bad = { ...good, incomingTransactionErrors: 1, serviceTime: 0.001 }
   const both = {
@@ -24,7 +24,7 @@ test('metrics are shown by service and subservice with their sums, without those
     incomingTransactionErrors: 1,
     serviceTime: 0.0015,
   }
-  t.same(bodyOf(await ask('GET', '/admin/metrics')), {
+  t.same(bodyOf(await send('GET', '/admin/metrics')), {
     services: {
       acme: { subservs: { halls: good }, sum: good },
       beta: { subservs: { halls: bad }, sum: bad },
@@ -43,15 +43,15 @@ test('what had no room for a name of its own is in the overall sum', async (t) =
 })
 
 test('DELETE and reset=true leave nothing', async (t) => {
-  const { ask, requests } = management()
+  const { send, requests } = management()
   const transactions = async (reset = 'false') =>
-    Object(bodyOf(await ask('GET', '/admin/metrics', parameters(['reset', reset])))).sum.sum.incomingTransactions
-  requests.responded(answered)
+    Object(bodyOf(await send('GET', '/admin/metrics', parameters(['reset', reset])))).sum.sum.incomingTransactions
+  requests.responded(responded)
   t.equal(await transactions('true'), 1)
   t.equal(await transactions('TRUE'), undefined)
-  requests.responded(answered)
+  requests.responded(responded)
   t.equal(await transactions('TRUE'), 1, 'only the value true resets')
-  t.same(await ask('DELETE', '/admin/metrics'), { status: 204 })
+  t.same(await send('DELETE', '/admin/metrics'), { status: 204 })
   t.equal(await transactions(), undefined)
 })
 
@@ -59,12 +59,14 @@ test('the parts of all front ends are added up', async (t) => {
   const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
   const other = new Measures(measures.memory, 1)
   const responses: readonly SharedPartOf[] = [sharedPartOf(measures), sharedPartOf(other)]
-  const peers: ProcessPeers = { gather: (name, ask) => Promise.all(responses.map((response) => response(name, ask))) }
-  const { ask, requests } = management({ measures, peers })
-  requests.responded(answered)
-  other.requests([]).responded(answered)
-  t.match(bodyOf(await ask('GET', '/admin/metrics')), { sum: { sum: { incomingTransactions: 2 } } })
-  await ask('DELETE', '/admin/metrics')
+  const peers: ProcessPeers = {
+    gather: (name, request) => Promise.all(responses.map((response) => response(name, request))),
+  }
+  const { send, requests } = management({ measures, peers })
+  requests.responded(responded)
+  other.requests([]).responded(responded)
+  t.match(bodyOf(await send('GET', '/admin/metrics')), { sum: { sum: { incomingTransactions: 2 } } })
+  await send('DELETE', '/admin/metrics')
   t.equal(other.services.take(false).length, 0)
 })
 
@@ -78,8 +80,8 @@ test('what a front end tells too late for the reply to a reset is in the next re
     t.fail(String(fault))
   }
   const peers = new Peers(0, 2, own, failed)
-  const slow: SharedPartOf = async (name, ask) => {
-    const part = await others(name, ask)
+  const slow: SharedPartOf = async (name, request) => {
+    const part = await others(name, request)
     await responses
     return part
   }
@@ -87,13 +89,13 @@ test('what a front end tells too late for the reply to a reset is in the next re
   t.teardown(() => {
     for (const each of [peers, peer]) each.close()
   })
-  const { ask, requests } = management({ measures, peers })
+  const { send, requests } = management({ measures, peers })
   const transactions = async (...given: readonly (readonly [string, string])[]) =>
-    Object(bodyOf(await ask('GET', '/admin/metrics', parameters(...given)))).sum.sum.incomingTransactions
+    Object(bodyOf(await send('GET', '/admin/metrics', parameters(...given)))).sum.sum.incomingTransactions
   const reset = ['reset', 'true'] as const
 
-  requests.responded(answered)
-  for (const service of ['acme', 'beta', 'beta']) other.requests([]).responded({ ...answered, service })
+  requests.responded(responded)
+  for (const service of ['acme', 'beta', 'beta']) other.requests([]).responded({ ...responded, service })
   let wake = () => {}
   responses = new Promise((resolve) => {
     wake = resolve
@@ -102,15 +104,15 @@ test('what a front end tells too late for the reply to a reset is in the next re
   wake()
   await until(() => measures.services.take(false).length >= 2)
   t.equal(await transactions(), 3)
-  requests.responded(answered)
+  requests.responded(responded)
   t.equal(await transactions(reset), 4)
   t.equal(await transactions(reset), undefined)
 
   responses = new Promise((resolve) => {
     wake = resolve
   })
-  other.requests([]).responded(answered)
-  t.same(await ask('DELETE', '/admin/metrics'), { status: 204 })
+  other.requests([]).responded(responded)
+  t.same(await send('DELETE', '/admin/metrics'), { status: 204 })
   wake()
   t.equal(await transactions(), undefined, 'DELETE has no reply that could lack something')
 })
@@ -118,20 +120,20 @@ test('what a front end tells too late for the reply to a reset is in the next re
 test('this front end is asked before the call returns', async (t) => {
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
   const { gather } = withoutPeers(sharedPartOf(measures))
-  measures.services.record(answered)
+  measures.services.record(responded)
   const gathered = gather('services', { reset: true })
-  measures.services.record(answered)
+  measures.services.record(responded)
   t.match(await gathered, [[{ transactions: 1 }]])
   t.match(measures.services.take(false), [{ transactions: 1 }])
 })
 
 test('with -disableMetrics nothing is recorded, and asking is an error', async (t) => {
-  const { ask, requests, measures } = management()
+  const { send, requests, measures } = management()
   measures.switches.set('disableMetrics', 1)
-  requests.responded(answered)
+  requests.responded(responded)
   t.equal(measures.services.take(false).length, 0)
   for (const verb of ['GET', 'DELETE'] as const) {
-    const response = await ask(verb, '/admin/metrics')
+    const response = await send(verb, '/admin/metrics')
     t.equal(response.status, 400)
     t.same(bodyOf(response), { error: 'BadRequest', description: 'metrics desactivated' })
   }

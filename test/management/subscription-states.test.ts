@@ -53,15 +53,15 @@ function withStates(...states: readonly SubscriptionState[]) {
   }
   return {
     ...management({ broker: broker({ subscriptions: subscriptionService({ states: find }) }) }),
-    asked: requests,
+    wanted: requests,
   }
 }
 
 test('a subscription is shown with everything that has happened to it', async (t) => {
-  const { ask } = withStates(quiet, troubled)
+  const { send } = withStates(quiet, troubled)
   const expires = '9999-12-31T00:00:00.000Z'
   const reference = 'http://alerts.example:8080/inbox'
-  const response = await ask('GET', '/admin/subscriptions')
+  const response = await send('GET', '/admin/subscriptions')
   t.equal(response.status, 200)
   t.same(bodyOf(response), [
     { id, servicePath: '/#', reference, expires, status: 'active', ...none },
@@ -84,7 +84,7 @@ test('a subscription is shown with everything that has happened to it', async (t
 })
 
 test('without subscriptions the list is empty', async (t) => {
-  t.equal(text(await withStates().ask('GET', '/admin/subscriptions')), '[]')
+  t.equal(text(await withStates().send('GET', '/admin/subscriptions')), '[]')
 })
 
 test('a subscription has expired at its expiry, whatever its failures', async (t) => {
@@ -101,16 +101,16 @@ test('a subscription has expired at its expiry, whatever its failures', async (t
 })
 
 test('the service asked for is a tenant, of an empty value the one without name', async (t) => {
-  const { ask, asked: request } = withStates()
-  await ask('GET', '/admin/subscriptions', { headers: { 'fiware-service': 'other' } })
-  await ask('GET', '/admin/subscriptions', parameters(['service', 'Acme']))
-  await ask('GET', '/admin/subscriptions', parameters(['service', '']))
-  t.same(request, [{}, { tenant: 'acme' }, { tenant: '' }])
+  const { send, wanted } = withStates()
+  await send('GET', '/admin/subscriptions', { headers: { 'fiware-service': 'other' } })
+  await send('GET', '/admin/subscriptions', parameters(['service', 'Acme']))
+  await send('GET', '/admin/subscriptions', parameters(['service', '']))
+  t.same(wanted, [{}, { tenant: 'acme' }, { tenant: '' }])
 })
 
 test('one subscription is found by its id in either case, an unknown or malformed one is not found', async (t) => {
-  const { ask } = withStates(quiet)
-  const one = (given: string) => ask('GET', '/admin/subscriptions/{id}', { segments: { id: given } })
+  const { send } = withStates(quiet)
+  const one = (given: string) => send('GET', '/admin/subscriptions/{id}', { segments: { id: given } })
   t.match(bodyOf(await one(id.toUpperCase())), { id, status: 'active' })
   for (const given of ['5718a2f1c0de00112233aabc', '12ab']) {
     const response = await one(given)
@@ -123,14 +123,14 @@ test('one subscription is found by its id in either case, an unknown or malforme
 })
 
 test('reads of subscriptions are not counted', async (t) => {
-  const { resources, ask } = withStates(quiet)
+  const { resources, send } = withStates(quiet)
   for (const pattern of ['/admin/subscriptions', '/admin/subscriptions/{id}']) {
     t.equal(row(resources, pattern).polled, true)
   }
-  await ask('GET', '/admin/subscriptions')
-  await ask('GET', '/admin/subscriptions/{id}', { segments: { id } })
-  await ask('PUT', '/admin/stats', parameters(['counters', 'true']))
-  const counted = bodyOf(await ask('GET', '/statistics', parameters(['options', 'fullCounters'])))
+  await send('GET', '/admin/subscriptions')
+  await send('GET', '/admin/subscriptions/{id}', { segments: { id } })
+  await send('PUT', '/admin/stats', parameters(['counters', 'true']))
+  const counted = bodyOf(await send('GET', '/statistics', parameters(['options', 'fullCounters'])))
   t.match(counted, { statisticsRequests: 2 })
   t.notOk('/admin/subscriptions' in Object(counted).counters.requests)
 })

@@ -5,49 +5,49 @@ import { bodyOf, management, row } from './given.js'
 const level = (sent: string) => ({ segments: { level: sent } })
 
 test('PUT sets exactly the levels given and answers as they were sent, GET in normal form', async (t) => {
-  const { ask } = management()
-  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: 'empty' })
-  await ask('PUT', '/log/trace/{level}', level('100-109'))
-  t.same(bodyOf(await ask('PUT', '/log/trace/{level}', level('38, 100-104,105'))), { tracelevels: '38, 100-104,105' })
-  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: '38, 100-105' })
+  const { send } = management()
+  t.same(bodyOf(await send('GET', '/log/trace')), { tracelevels: 'empty' })
+  await send('PUT', '/log/trace/{level}', level('100-109'))
+  t.same(bodyOf(await send('PUT', '/log/trace/{level}', level('38, 100-104,105'))), { tracelevels: '38, 100-104,105' })
+  t.same(bodyOf(await send('GET', '/log/trace')), { tracelevels: '38, 100-105' })
 })
 
 test('DELETE takes away the levels given, or all', async (t) => {
-  const { ask } = management()
-  await ask('PUT', '/log/trace/{level}', level('19,21-25'))
-  t.same(bodyOf(await ask('DELETE', '/log/trace/{level}', level('23,99'))), { tracelevels_removed: '23,99' })
-  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: '19, 21-22, 24-25' })
-  t.same(bodyOf(await ask('DELETE', '/log/trace')), { tracelevels: 'all trace levels off' })
-  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: 'empty' })
+  const { send } = management()
+  await send('PUT', '/log/trace/{level}', level('19,21-25'))
+  t.same(bodyOf(await send('DELETE', '/log/trace/{level}', level('23,99'))), { tracelevels_removed: '23,99' })
+  t.same(bodyOf(await send('GET', '/log/trace')), { tracelevels: '19, 21-22, 24-25' })
+  t.same(bodyOf(await send('DELETE', '/log/trace')), { tracelevels: 'all trace levels off' })
+  t.same(bodyOf(await send('GET', '/log/trace')), { tracelevels: 'empty' })
 })
 
 test('a malformed expression is answered with 200 and changes nothing', async (t) => {
-  const { ask, lines } = management()
-  await ask('PUT', '/log/trace/{level}', level('38-40'))
+  const { send, lines } = management()
+  await send('PUT', '/log/trace/{level}', level('38-40'))
   const logged = lines.length
   for (const verb of ['PUT', 'DELETE'] as const) {
-    const response = await ask(verb, '/log/trace/{level}', level('9-3'))
+    const response = await send(verb, '/log/trace/{level}', level('9-3'))
     t.equal(response.status, 200)
     t.same(bodyOf(response), { tracelevels: 'poorly formatted trace level string' })
   }
-  t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: '38-40' })
+  t.same(bodyOf(await send('GET', '/log/trace')), { tracelevels: '38-40' })
   t.equal(lines.length, logged, 'nothing to log')
 })
 
 test('all four names are one resource, counted under one name', async (t) => {
-  const { resources, measures, ask } = management()
+  const { resources, measures, send } = management()
   t.same(row(resources, '/log/trace').aliases, ['/log/traceLevel', '/v1/admin/log/trace', '/v1/admin/log/traceLevel'])
   t.same(row(resources, '/log/trace/{level}').aliases?.[2], '/v1/admin/log/traceLevel/{level}')
-  await ask('GET', '/log/trace')
-  await ask('PUT', '/log/trace/{level}', level('5'))
+  await send('GET', '/log/trace')
+  await send('PUT', '/log/trace/{level}', level('5'))
   t.equal(measures.counts.flat('logRequests'), 2n)
   t.same(measures.routes.all.find(({ name }) => name === '/log/trace[/{level}]')?.verbs, ['GET', 'DELETE', 'PUT'])
 })
 
 test('a change is a line at INFO, and one of its area while that is on', async (t) => {
-  const { ask, lines } = management()
-  await ask('PUT', '/log/trace/{level}', level('5'))
-  await ask('PUT', '/log/trace/{level}', level('242'))
+  const { send, lines } = management()
+  await send('PUT', '/log/trace/{level}', level('5'))
+  await send('PUT', '/log/trace/{level}', level('242'))
   t.match(lines, [
     { level: 'INFO', message: 'trace levels: 5' },
     { level: 'INFO', message: 'trace levels: 242' },
@@ -58,10 +58,10 @@ test('a change is a line at INFO, and one of its area while that is on', async (
 test('levels that are on for a while go back by themselves, and a call without that stays', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
-  const { ask, lines } = management()
-  const levels = async () => Object(bodyOf(await ask('GET', '/log/trace'))).tracelevels
+  const { send, lines } = management()
+  const levels = async () => Object(bodyOf(await send('GET', '/log/trace'))).tracelevels
   const set = (sent: string, seconds?: string) =>
-    ask('PUT', '/log/trace/{level}', {
+    send('PUT', '/log/trace/{level}', {
       ...level(sent),
       parameters: new Map(seconds === undefined ? [] : [['for', seconds]]),
     })
@@ -83,9 +83,9 @@ test('levels that are on for a while go back by themselves, and a call without t
   mock.timers.tick(60_000)
   t.equal(await levels(), '42', 'nothing goes back')
   for (const seconds of ['0', '3601', '1.5', '', 'x', '-1']) {
-    const refused = await set('50', seconds)
-    t.equal(refused.status, 400, seconds)
-    t.match(bodyOf(refused), { description: 'for is no whole number of seconds from 1 to 3600' })
+    const response = await set('50', seconds)
+    t.equal(response.status, 400, seconds)
+    t.match(bodyOf(response), { description: 'for is no whole number of seconds from 1 to 3600' })
   }
   t.same(bodyOf(await set('9-3', '5')), { tracelevels: 'poorly formatted trace level string' })
   t.equal(await levels(), '42')

@@ -2,9 +2,9 @@ import { test } from 'tap'
 import { bodyOf, management, parameters } from './given.js'
 
 test('waits are shown for every resource and partition while they are measured', async (t) => {
-  const { ask, measures } = management()
-  t.same(bodyOf(await ask('GET', '/admin/waits')), { enabled: false })
-  await ask('PUT', '/admin/stats', parameters(['semWait', 'true']))
+  const { send, measures } = management()
+  t.same(bodyOf(await send('GET', '/admin/waits')), { enabled: false })
+  await send('PUT', '/admin/stats', parameters(['semWait', 'true']))
   const meter = measures.wait('mailbox', 1)
   meter.free()
   meter.waited(3_001_119n)
@@ -18,7 +18,7 @@ test('waits are shown for every resource and partition while they are measured',
     { partition: 0, ...idle },
     { partition: 1, ...idle },
   ]
-  t.same(bodyOf(await ask('GET', '/admin/waits')), {
+  t.same(bodyOf(await send('GET', '/admin/waits')), {
     enabled: true,
     measuring_interval_in_secs: 0,
     waits: {
@@ -36,11 +36,11 @@ test('waits are shown for every resource and partition while they are measured',
   })
 })
 
-test('with details two answers can be subtracted: distributions, the exact length, and when counting began', async (t) => {
-  const { ask, measures } = management()
-  await ask('PUT', '/admin/stats', parameters(['semWait', 'true']))
+test('with details two responses can be subtracted: distributions, the exact length, and when counting began', async (t) => {
+  const { send, measures } = management()
+  await send('PUT', '/admin/stats', parameters(['semWait', 'true']))
   const details = parameters(['details', 'on'])
-  const reading = async () => Object(bodyOf(await ask('GET', '/admin/waits', details)))
+  const reading = async () => Object(bodyOf(await send('GET', '/admin/waits', details)))
   const before = await reading()
   const meters = [measures.wait('mailbox', 0), measures.wait('mailbox', 1)]
   for (const meter of meters) meter.waited(3_001_119n)
@@ -62,9 +62,9 @@ test('with details two answers can be subtracted: distributions, the exact lengt
 
 test('a semaphore is taken when nothing of it is left', async (t) => {
   const left = [2, 2]
-  const { ask, measures, requests } = management({ freeHandles: (partition) => left[partition] ?? 0 })
+  const { send, measures, requests } = management({ freeHandles: (partition) => left[partition] ?? 0 })
   const taken = async () => {
-    const states = Object.entries(Object(bodyOf(await ask('GET', '/admin/sem'))) as Record<string, { status: string }>)
+    const states = Object.entries(Object(bodyOf(await send('GET', '/admin/sem'))) as Record<string, { status: string }>)
     t.equal(states.length, 13)
     return states.filter(([, { status }]) => status === 'taken').map(([name]) => name)
   }

@@ -28,12 +28,12 @@ test('waits of a thread are seen by the others at once, with their percentiles, 
     return new Worker(entry, { workerData: { memory: measures.memory, partition } })
   })
   t.teardown(() => Promise.all(workers.map((worker) => worker.terminate())))
-  const tell = async (waits: readonly bigint[]) => {
+  const record = async (waits: readonly bigint[]) => {
     for (const worker of workers) worker.postMessage(waits)
     await Promise.all(workers.map((worker) => once(worker, 'message')))
   }
 
-  await tell([1_000n, 5_000_000n])
+  await record([1_000n, 5_000_000n])
   const first = measures.waits.reading('transaction', 1)
   t.match(first, { count: 3n, waited: 2n, total: 5_001_000n, max: 5_000_000n, p999: 5_000_000n })
   t.ok(first.p50 >= 1_000n && first.p50 < 1_002n, 'the second of three, with three digits')
@@ -45,7 +45,7 @@ test('waits of a thread are seen by the others at once, with their percentiles, 
   t.match(measures.waits.reading('transaction'), { count: 0n, waited: 0n, total: 0n, max: 0n, p50: 0n, p999: 0n })
   t.equal(measures.waits.buckets('transaction', 0).counts.at(-1), 3, 'Prometheus sees no reset')
 
-  await tell([700n])
+  await record([700n])
   t.match(measures.waits.reading('transaction', 0), { count: 2n, waited: 1n, total: 700n, max: 700n, p999: 700n })
 })
 

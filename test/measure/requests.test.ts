@@ -16,7 +16,7 @@ function given() {
   const requests = measures.requests(resources)
   const request = (route: number, verb: string) =>
     Number(measures.counts.nested(measures.counts.requestColumn(route, verbIndex(verb))))
-  return { measures, requests, asked: request }
+  return { measures, requests, countOf: request }
 }
 
 test('patterns that share a name are one route with the verbs of all', async (t) => {
@@ -40,7 +40,7 @@ test('more resources than the tables have room for are a fault', async (t) => {
 })
 
 test('a request counts for its resource, its payload and its verb, in the sum over the front ends', async (t) => {
-  const { measures, requests, asked: request } = given()
+  const { measures, requests, countOf: request } = given()
   const other = new Measures(measures.memory, 1).requests(resources)
   requests.counted(update, 'POST', 'json', false)
   other.counted(update, 'POST', 'json', false)
@@ -50,7 +50,7 @@ test('a request counts for its resource, its payload and its verb, in the sum ov
 })
 
 test('a wrong verb counts for its resource and as missed, but not among the requests', async (t) => {
-  const { measures, requests, asked: request } = given()
+  const { measures, requests, countOf: request } = given()
   requests.counted(update, 'GET', 'none', true)
   t.equal(measures.counts.flat('updates'), 1n)
   t.equal(measures.counts.nested(counterColumn('missedVerb')), 1n)

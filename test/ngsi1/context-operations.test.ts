@@ -264,7 +264,7 @@ test('a query names no more than it may', async (t) => {
   t.same(await tooMany({ entities, restriction: { scopes: [area] } }), details('too many vertices for a polygon'))
 })
 
-test('what a query finds may be too much for an answer, or too costly to find', async (t) => {
+test('what a query finds may be too much for a response, or too costly to find', async (t) => {
   const request = (kind: 'pageTooLarge' | 'queryTooCostly') =>
     send(scripted({ query: async () => err({ kind }) }), 'POST', 'queryContext', {
       body: { entities: [{ id: 'E1' }] },

@@ -11,7 +11,7 @@ function summary(type: string, ...attributes: readonly string[]): TypeSummary {
   return { type: type as EntityType, entities: 1, attributes }
 }
 
-async function answer(target: string, ...types: readonly TypeSummary[]): Promise<unknown> {
+async function bodyOf(target: string, ...types: readonly TypeSummary[]): Promise<unknown> {
   return (await send(scripted({ types: async () => ok(types) }), 'GET', target)).body
 }
 
@@ -23,43 +23,43 @@ test('types are listed with the names of their attributes, if there are any', as
     { name: 'Hangar' },
     { name: '', attributes: ['level'] },
   ]
-  t.same(await answer('contextTypes', ...types), { types: list, statusCode: okStatus })
-  t.same(await answer('contextTypes?limit=1&offset=1&details=on', ...types), {
+  t.same(await bodyOf('contextTypes', ...types), { types: list, statusCode: okStatus })
+  t.same(await bodyOf('contextTypes?limit=1&offset=1&details=on', ...types), {
     types: list.slice(1, 2),
     statusCode: { ...okStatus, details: 'Count: 3' },
   })
-  t.same(await answer('contextTypes?collapse=true', ...types), {
+  t.same(await bodyOf('contextTypes?collapse=true', ...types), {
     types: list.map(({ name }) => ({ name })),
     statusCode: okStatus,
   })
 })
 
 test('without types, or past the last, the list is 404', async (t) => {
-  t.same(await answer('contextTypes?details=on'), { statusCode: notFound })
-  t.same(await answer('contextTypes?offset=3', ...types), { statusCode: notFound })
-  t.same(await answer('contextTypes?offset=3&details=on', ...types), {
+  t.same(await bodyOf('contextTypes?details=on'), { statusCode: notFound })
+  t.same(await bodyOf('contextTypes?offset=3', ...types), { statusCode: notFound })
+  t.same(await bodyOf('contextTypes?offset=3&details=on', ...types), {
     statusCode: { ...notFound, details: 'Number of types: 3. Offset is 3' },
   })
 })
 
 test('one type is shown with its attributes, in pages', async (t) => {
-  t.same(await answer('contextTypes/Barn', ...types), {
+  t.same(await bodyOf('contextTypes/Barn', ...types), {
     name: 'Barn',
     attributes: ['humidity', 'light'],
     statusCode: okStatus,
   })
-  t.same(await answer('contextTypes/Barn?limit=1&offset=1&details=on&collapse=true', ...types), {
+  t.same(await bodyOf('contextTypes/Barn?limit=1&offset=1&details=on&collapse=true', ...types), {
     name: 'Barn',
     attributes: ['light'],
     statusCode: { ...okStatus, details: 'Count: 2' },
   })
-  t.same(await answer('contextTypes/Barn?offset=2&details=on', ...types), {
+  t.same(await bodyOf('contextTypes/Barn?offset=2&details=on', ...types), {
     name: 'Barn',
     statusCode: { ...notFound, details: 'Number of attributes: 2. Offset is 2' },
   })
 })
 
 test('a type without entities or attributes is 404 with its name', async (t) => {
-  t.same(await answer('contextTypes/Hangar?details=on', ...types), { name: 'Hangar', statusCode: notFound })
-  t.same(await answer('contextTypes/Silo', ...types), { name: 'Silo', statusCode: notFound })
+  t.same(await bodyOf('contextTypes/Hangar?details=on', ...types), { name: 'Hangar', statusCode: notFound })
+  t.same(await bodyOf('contextTypes/Silo', ...types), { name: 'Silo', statusCode: notFound })
 })

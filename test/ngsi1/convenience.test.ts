@@ -20,7 +20,7 @@ function holding(...entities: readonly Entity[]): Broker {
   })
 }
 
-function answering(...items: readonly UpdateItem[]): Broker {
+function updating(...items: readonly UpdateItem[]): Broker {
   return scripted({ update: async () => ok([{ items, missing: [] }]) })
 }
 
@@ -195,7 +195,7 @@ for (const [verb, target, shape] of contradictions) {
 }
 
 test('POST of an entity answers with id and type of the entity found', async (t) => {
-  const broker = answering({ id: 'Silo1' as EntityId, type: 'Silo' as EntityType })
+  const broker = updating({ id: 'Silo1' as EntityId, type: 'Silo' as EntityType })
   const response = await send(broker, 'POST', 'contextEntities/Silo1', { body: { attributes: [level] } })
   t.same(response.body, {
     type: 'Silo',
@@ -218,9 +218,9 @@ test('a single failed item is an error, several are listed each with its status'
   const unknown = { id: 'Silo1' as EntityId, type: 'Silo' as EntityType, refusal: { kind: 'entityUnknown' } } as const
   const body = { attributes: [level] }
   for (const verb of ['POST', 'PUT'] as const) {
-    const one = await send(answering(unknown), verb, 'contextEntities/Silo1', { body })
+    const one = await send(updating(unknown), verb, 'contextEntities/Silo1', { body })
     t.same(one.body, { errorCode: notFound('Silo1') })
-    const two = await send(answering(unknown, { ...unknown, shown: [] }), verb, 'contextEntities/Silo1', { body })
+    const two = await send(updating(unknown, { ...unknown, shown: [] }), verb, 'contextEntities/Silo1', { body })
     t.match(two.body, {
       contextResponses: [
         { attributes: [{ name: 'level' }], statusCode: { code: '404' } },
@@ -236,7 +236,7 @@ test('DELETE and single attributes answer with the status of the first entity', 
     type: '' as EntityType,
     refusal: { kind: 'attributeUnknown', name: 'a' },
   } as const
-  const broker = answering(first, { id: first.id, type: first.type })
+  const broker = updating(first, { id: first.id, type: first.type })
   t.match(await send(broker, 'DELETE', 'contextEntities/Silo1/attributes/a'), {
     status: 200,
     body: { code: '472', details: 'action: DELETE - entity: [Silo1, ] - offending attribute: a - attribute not found' },

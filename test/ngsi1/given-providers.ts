@@ -215,8 +215,8 @@ export function passing(
 
 const okStatus = { code: '200', reasonPhrase: 'OK' }
 
-/** An answer of a provider: attributes of one entity. */
-export function answering(
+/** A response of a provider: attributes of one entity. */
+export function responseWith(
   attributes: readonly unknown[],
   {
     id = 'Street-4',
@@ -227,7 +227,7 @@ export function answering(
   return { body: { contextResponses: [elementOf(attributes, { id, type, statusCode })] } }
 }
 
-/** An element of an answer, of a provider's or of ours. */
+/** An element of a response, of a provider's or of ours. */
 export function elementOf(
   attributes: readonly unknown[],
   {

@@ -6,13 +6,13 @@ import { scripted, send } from './given.js'
 test('a malformed tenant is refused with and without multiservice', async (t) => {
   const bad = 'bad character in tenant name - only underscore and alphanumeric characters are allowed'
   for (const multiservice of [false, true]) {
-    const refused = async (name: string, details: string) => {
+    const checkRefusal = async (name: string, details: string) => {
       const sent = { headers: { 'fiware-service': name }, options: { multiservice } }
       const response = await send(scripted(), 'GET', 'contextEntities', sent)
       t.match(response, { status: 200, body: { orionError: { code: '400', details } } }, name)
     }
-    await refused('a'.repeat(51), 'bad length - a tenant name can be max 50 characters long')
-    for (const name of ['a-b', 'a b', 'a/b', '../x', 'é', 'a, b']) await refused(name, bad)
+    await checkRefusal('a'.repeat(51), 'bad length - a tenant name can be max 50 characters long')
+    for (const name of ['a-b', 'a b', 'a/b', '../x', 'é', 'a, b']) await checkRefusal(name, bad)
   }
 })
 

@@ -60,7 +60,7 @@ const twice = [
 test('elements that fail are answered as in an update that the front end reads', async () => {
   const element = fc
     .tuple(fc.constantFrom(...elementOutcomes), fc.boolean(), fc.nat(3))
-    .map(([outcome, isRefused, n]) => ({ id: `${outcome}${n}`, type: 'T', attributes: isRefused ? twice : [] }))
+    .map(([outcome, isMalformed, n]) => ({ id: `${outcome}${n}`, type: 'T', attributes: isMalformed ? twice : [] }))
   const body = fc
     .array(element, { minLength: 2, maxLength: 5 })
     .map((contextElements) => JSON.stringify({ contextElements, updateAction: 'APPEND' }))

@@ -28,7 +28,7 @@ function registryOf(t: Test) {
   const open = openRegistry(t.testdir(), { clock: now })
   t.teardown(() => open.metadata.close())
   const broker = scripted({ registry: open.registry })
-  const ask = async (
+  const call = async (
     verb: Verb,
     target: string,
     what: unknown = '',
@@ -38,7 +38,7 @@ function registryOf(t: Test) {
     const response = await send(broker, verb, `registry/${target}`, { ...given, body: what, options })
     return response.status === 200 ? response.body : [response.status, response.body]
   }
-  return { ...open, ask }
+  return { ...open, call }
 }
 
 function status(code: '200' | '400' | '404', details?: string) {
@@ -50,7 +50,7 @@ const ok = status('200')
 const below = (text: string): PathRange => ({ path: path(text), below: true })
 const at = (text: string): PathRange => ({ path: path(text), below: false })
 
-/** The id in an answer that is nothing else but it and what is expected. */
+/** The id in a response that is nothing else but it and what is expected. */
 function idIn(
   t: Test & { same(a: unknown, b: unknown): void },
   member: string,
@@ -69,33 +69,33 @@ const unreadable = [
 ] as const
 
 test('registerContext answers the duration and the id, by default a day', async (t) => {
-  const { ask, registry } = registryOf(t)
-  const id = idIn(t, 'registrationId', await ask('POST', 'registerContext', body), { duration: 'P1M' })
+  const { call, registry } = registryOf(t)
+  const id = idIn(t, 'registrationId', await call('POST', 'registerContext', body), { duration: 'P1M' })
   t.match(id, /^[0-9a-f]{24}$/)
-  t.same(await ask('POST', 'registerContext', { ...body, registrationId: id, duration: 'PT5H' }), {
+  t.same(await call('POST', 'registerContext', { ...body, registrationId: id, duration: 'PT5H' }), {
     duration: 'PT5H',
     registrationId: id,
   })
   t.equal(registry.index.size, 1)
   for (const duration of [undefined, '']) {
-    idIn(t, 'registrationId', await ask('POST', 'registerContext', { ...body, duration }), { duration: 'PT24H' })
+    idIn(t, 'registrationId', await call('POST', 'registerContext', { ...body, duration }), { duration: 'PT24H' })
   }
 })
 
 test('a registered attribute without isDomain is no domain', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   for (const isDomain of [undefined, '']) {
     const attributes = [{ name: 'noise', type: 'dB', isDomain }]
     const what = { ...body, contextRegistrations: [{ ...registration, attributes }] }
-    idIn(t, 'registrationId', await ask('POST', 'registerContext', what), { duration: 'P1M' })
-    t.match(await ask('POST', 'discoverContextAvailability', { entities: [street4] }), {
+    idIn(t, 'registrationId', await call('POST', 'registerContext', what), { duration: 'P1M' })
+    t.match(await call('POST', 'discoverContextAvailability', { entities: [street4] }), {
       contextRegistrationResponses: [{ contextRegistration: { attributes: [noise] } }],
     })
   }
 })
 
 test('registerContext refuses what is wrong, with the id that was given', async (t) => {
-  const { ask, registry } = registryOf(t)
+  const { call, registry } = registryOf(t)
   const changed = (change: object) => ({ ...body, contextRegistrations: [{ ...registration, ...change }] })
   const metadatas = [{ name: 'window', type: 'string', value: '' }]
   const rows: readonly (readonly [object, string])[] = [
@@ -118,32 +118,32 @@ test('registerContext refuses what is wrong, with the id that was given', async 
   ]
   for (const [what, details] of rows) {
     const errorCode = status('400', details)
-    t.same(await ask('POST', 'registerContext', what), { registrationId: zeros, errorCode }, details)
+    t.same(await call('POST', 'registerContext', what), { registrationId: zeros, errorCode }, details)
     const given = { ...what, registrationId: absent }
-    t.same(await ask('POST', 'registerContext', given), { registrationId: absent, errorCode }, `${details} with id`)
+    t.same(await call('POST', 'registerContext', given), { registrationId: absent, errorCode }, `${details} with id`)
   }
   for (const [registrationId, details] of [
     ['12ab', 'bad length - 24 chars expected'],
     ['z0a1b2c3d4e5f60718293000', 'invalid char in ID string'],
   ] as const) {
     const expected = { registrationId, errorCode: status('400', details) }
-    t.same(await ask('POST', 'registerContext', { ...body, registrationId }), expected)
+    t.same(await call('POST', 'registerContext', { ...body, registrationId }), expected)
   }
   for (const [what, details] of unreadable) {
-    t.same(await ask('POST', 'registerContext', what), { registrationId: zeros, errorCode: status('400', details) })
+    t.same(await call('POST', 'registerContext', what), { registrationId: zeros, errorCode: status('400', details) })
   }
   const unknownDeep = { contextRegistrations: [{ ...registration, attributes: [{ ...noise, unit: 'dB' }] }] }
   const where = '/contextRegistrations/contextRegistration/attributes/attribute/unit'
-  t.match(await ask('POST', 'registerContext', unknownDeep), {
+  t.match(await call('POST', 'registerContext', unknownDeep), {
     errorCode: { details: `JSON Parse Error: unknown field: ${where}` },
   })
   const forbidden = changed({ providingApplication: 'http://sensors.example?a=b' })
-  t.match(await ask('POST', 'registerContext', forbidden), { errorCode: { details: 'Illegal value for JSON field' } })
+  t.match(await call('POST', 'registerContext', forbidden), { errorCode: { details: 'Illegal value for JSON field' } })
   t.equal(registry.index.size, 0)
 })
 
 test('a registration has one service path, in which alone it can be replaced', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   const paths = [at('/west')]
   for (const [wrong, details] of [
     [[at('/east'), at('/west')], 'more than one service path for notification'],
@@ -151,21 +151,21 @@ test('a registration has one service path, in which alone it can be replaced', a
   ] as const) {
     const given = { ...body, registrationId: absent }
     const expected = { registrationId: zeros, errorCode: status('400', details) }
-    t.same(await ask('POST', 'registerContext', given, { paths: wrong }), expected)
+    t.same(await call('POST', 'registerContext', given, { paths: wrong }), expected)
   }
-  const id = idIn(t, 'registrationId', await ask('POST', 'registerContext', body, { paths }), { duration: 'P1M' })
+  const id = idIn(t, 'registrationId', await call('POST', 'registerContext', body, { paths }), { duration: 'P1M' })
   const again = { ...body, registrationId: id.toUpperCase() }
   const unknown = {
     registrationId: id.toUpperCase(),
     errorCode: status('404', `registration id: /${id.toUpperCase()}/`),
   }
-  t.same(await ask('POST', 'registerContext', again), unknown)
-  t.same(await ask('POST', 'registerContext', again, { paths, headers: { 'fiware-service': 'acme' } }), unknown)
-  t.same(await ask('POST', 'registerContext', again, { paths }), { duration: 'P1M', registrationId: id })
+  t.same(await call('POST', 'registerContext', again), unknown)
+  t.same(await call('POST', 'registerContext', again, { paths, headers: { 'fiware-service': 'acme' } }), unknown)
+  t.same(await call('POST', 'registerContext', again, { paths }), { duration: 'P1M', registrationId: id })
 })
 
 test('a malformed tenant is found after the payload', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   const headers = { 'fiware-service': 'a-b' }
   const details = 'bad character in tenant name - only underscore and alphanumeric characters are allowed'
   for (const [target, what] of [
@@ -177,22 +177,22 @@ test('a malformed tenant is found after the payload', async (t) => {
     ['unsubscribeContextAvailability', { subscriptionId: absent }],
     ['notifyContextAvailability', {}],
   ] as const) {
-    t.same(await ask('POST', target, what, { headers }), { orionError: status('400', details) }, target)
-    t.match(JSON.stringify(await ask('POST', target, '{', { headers })), 'JSON Parse Error', target)
+    t.same(await call('POST', target, what, { headers }), { orionError: status('400', details) }, target)
+    t.match(JSON.stringify(await call('POST', target, '{', { headers })), 'JSON Parse Error', target)
   }
 })
 
 test('discovery shows the entities and attributes asked for, of the paths of the request', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   const street5 = { ...street4, id: 'Street-5' }
   const traffic = { name: 'traffic', type: 'cars', isDomain: 'true' }
   const both = { entities: [street4, street5], attributes: [noise, traffic], providingApplication }
   const other = { entities: [street4], providingApplication: 'http://other.example/ngsi' }
-  await ask('POST', 'registerContext', { contextRegistrations: [both, other] }, { paths: [at('/west')] })
+  await call('POST', 'registerContext', { contextRegistrations: [both, other] }, { paths: [at('/west')] })
   const shown = (...contexts: object[]) => ({
     contextRegistrationResponses: contexts.map((contextRegistration) => ({ contextRegistration })),
   })
-  const discover = (what: object, given: Given = {}) => ask('POST', 'discoverContextAvailability', what, given)
+  const discover = (what: object, given: Given = {}) => call('POST', 'discoverContextAvailability', what, given)
   t.same(await discover({ entities: [{ id: 'Street-.*', isPattern: '1' }] }), shown(both, other))
   t.same(
     await discover({ entities: [street5], attributes: ['traffic', 'ozone'] }),
@@ -215,8 +215,8 @@ test('discovery shows the entities and attributes asked for, of the paths of the
 })
 
 test('discovery finds nothing without entities, and refuses what is wrong', async (t) => {
-  const { ask } = registryOf(t)
-  t.same(await ask('POST', 'discoverContextAvailability', {}), { errorCode: status('404') })
+  const { call } = registryOf(t)
+  t.same(await call('POST', 'discoverContextAvailability', {}), { errorCode: status('404') })
   for (const [what, details] of [
     ...unreadable,
     [{ entities: [{ ...street4, id: '' }] }, 'empty entityId:id'],
@@ -224,14 +224,14 @@ test('discovery finds nothing without entities, and refuses what is wrong', asyn
     [{ entities: [{ ...street4, isPattern: 'true', id: '[' }] }, 'invalid regex for entity id pattern'],
     [{ entities: [street4], attributes: [''] }, 'empty string'],
   ] as const) {
-    t.same(await ask('POST', 'discoverContextAvailability', what), { errorCode: status('400', details) })
+    t.same(await call('POST', 'discoverContextAvailability', what), { errorCode: status('400', details) })
   }
 })
 
 test('discovery counts registrations, and says so with details', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   for (const provider of ['a', 'b', 'c']) {
-    await ask('POST', 'contextEntities/Street-4', { providingApplication: provider })
+    await call('POST', 'contextEntities/Street-4', { providingApplication: provider })
   }
   const one = (provider: string) => ({
     contextRegistrationResponses: [
@@ -243,15 +243,15 @@ test('discovery counts registrations, and says so with details', async (t) => {
       },
     ],
   })
-  const from = (target: string) => ask('GET', `contextEntities/Street-4?${target}`)
+  const from = (target: string) => call('GET', `contextEntities/Street-4?${target}`)
   t.same(await from('limit=1&offset=1'), one('b'))
   t.same(await from('limit=1&offset=2&details=on'), { ...one('c'), errorCode: status('200', 'Count: 3') })
   t.same(await from('offset=7&details=on'), {
     errorCode: status('404', 'Number of matching registrations: 3. Offset is 7'),
   })
   t.same(await from('offset=7'), { errorCode: status('404') })
-  t.same(await ask('GET', 'contextEntities/Street-5?details=on'), { errorCode: status('404') })
-  const posted = await ask('POST', 'discoverContextAvailability?limit=1', { entities: [{ id: 'Street-4' }] })
+  t.same(await call('GET', 'contextEntities/Street-5?details=on'), { errorCode: status('404') })
+  const posted = await call('POST', 'discoverContextAvailability?limit=1', { entities: [{ id: 'Street-4' }] })
   t.same(posted, one('a'))
 })
 
@@ -266,24 +266,24 @@ test('each convenience path registers and shows its own entity and attribute', a
     ['contextEntityTypes/Street/attributes', '', 'Street', undefined],
     ['contextEntityTypes/Street/attributes/noise', '', 'Street', 'noise'],
   ] as const) {
-    const { ask } = registryOf(t)
-    t.same(await ask('GET', target), { errorCode: status('404') }, target)
+    const { call } = registryOf(t)
+    t.same(await call('GET', target), { errorCode: status('404') }, target)
     const given = { providingApplication, duration: 'PT1H', metadatas: [{ name: 'owner', value: '' }] }
-    const registrationId = idIn(t, 'registrationId', await ask('POST', target, given), { duration: 'PT1H' })
+    const registrationId = idIn(t, 'registrationId', await call('POST', target, given), { duration: 'PT1H' })
     const attributes = name === undefined ? {} : { attributes: [{ name, type: '', isDomain: 'false' }] }
     const shown = { entities: [{ type, isPattern: 'false', id }], ...attributes, providingApplication }
-    t.same(await ask('GET', target), { contextRegistrationResponses: [{ contextRegistration: shown }] }, target)
+    t.same(await call('GET', target), { contextRegistrationResponses: [{ contextRegistration: shown }] }, target)
     const again = { providingApplication: 'http://other.example', registrationId }
-    t.same(await ask('POST', target, again), { duration: 'PT24H', registrationId }, target)
-    t.match(await ask('GET', target), {
+    t.same(await call('POST', target, again), { duration: 'PT24H', registrationId }, target)
+    t.match(await call('GET', target), {
       contextRegistrationResponses: [{ contextRegistration: { providingApplication: 'http://other.example' } }],
     })
     const unknown = { ...again, registrationId: absent }
-    t.same(await ask('POST', target, unknown), {
+    t.same(await call('POST', target, unknown), {
       registrationId: absent,
       errorCode: status('404', `registration id: /${absent}/`),
     })
-    t.same(await ask('POST', target, given, { paths: [below('/a')] }), {
+    t.same(await call('POST', target, given, { paths: [below('/a')] }), {
       registrationId: zeros,
       errorCode: status('400', 'Bad Character in Service-Path'),
     })
@@ -291,62 +291,62 @@ test('each convenience path registers and shows its own entity and attribute', a
 })
 
 test('a path of a type shows every entity of the type, a path of an id every type', async (t) => {
-  const { ask } = registryOf(t)
-  await ask('POST', 'registerContext', body)
+  const { call } = registryOf(t)
+  await call('POST', 'registerContext', body)
   const shown = { contextRegistrationResponses: [{ contextRegistration: registration }] }
   for (const target of [
     'contextEntityTypes/Street',
     'contextEntities/Street-4',
     'contextEntities/Street-4/attributes/noise',
   ]) {
-    t.same(await ask('GET', target), shown, target)
+    t.same(await call('GET', target), shown, target)
   }
-  t.same(await ask('GET', 'contextEntities/type/Alley/id/Street-4'), { errorCode: status('404') })
-  t.same(await ask('GET', 'contextEntityTypes/Street/attributes/ozone'), { errorCode: status('404') })
+  t.same(await call('GET', 'contextEntities/type/Alley/id/Street-4'), { errorCode: status('404') })
+  t.same(await call('GET', 'contextEntityTypes/Street/attributes/ozone'), { errorCode: status('404') })
 })
 
 test('a convenience registration that is wrong in itself is refused without an id', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   for (const [what, details] of [
     [{ duration: 'PT1H' }, 'no providing application'],
     [{ providingApplication, duration: 'PTx' }, 'syntax error in duration string'],
     [{ providingApplication, registrationId: '12ab' }, 'bad length - 24 chars expected'],
   ] as const) {
-    t.same(await ask('POST', 'contextEntities/Street-4', what), { errorCode: status('400', details) })
+    t.same(await call('POST', 'contextEntities/Street-4', what), { errorCode: status('400', details) })
   }
   for (const [what, details] of unreadable) {
-    const response = await ask('POST', 'contextEntityTypes/Street', what)
+    const response = await call('POST', 'contextEntityTypes/Street', what)
     t.same(response, [400, { orionError: status('400', details) }])
   }
   const forbidden = [400, { orionError: status('400', 'invalid character in URI') }]
   const strict = { strictNgsiv1Ids: true }
-  t.same(await ask('POST', 'contextEntities/a%23b', { providingApplication }, strict), forbidden)
-  t.same(await ask('GET', 'contextEntities/a%23b', '', strict), forbidden)
+  t.same(await call('POST', 'contextEntities/a%23b', { providingApplication }, strict), forbidden)
+  t.same(await call('GET', 'contextEntities/a%23b', '', strict), forbidden)
 })
 
 test('parameters may not contradict the type in a path with type and id', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   for (const [parameters, details] of [
     ['entity::type=Alley', 'non-matching entity::types in URL'],
     ['!exist=entity::type', 'entity::type cannot be empty for this request'],
   ] as const) {
     const errorCode = status('400', details)
     const target = `contextEntities/type/Street/id/Street-4?${parameters}`
-    t.same(await ask('POST', target, { providingApplication }), { registrationId: zeros, errorCode })
-    t.same(await ask('GET', target), { errorCode })
+    t.same(await call('POST', target, { providingApplication }), { registrationId: zeros, errorCode })
+    t.same(await call('GET', target), { errorCode })
   }
-  t.same(await ask('GET', 'contextEntities/type/Street/id/Street-4?entity::type=Street'), { errorCode: status('404') })
+  t.same(await call('GET', 'contextEntities/type/Street/id/Street-4?entity::type=Street'), { errorCode: status('404') })
 })
 
 test('subscribing to availability answers the id and the duration', async (t) => {
   for (const target of ['subscribeContextAvailability', 'contextAvailabilitySubscriptions']) {
-    const { ask, metadata, registry } = registryOf(t)
-    await ask('POST', 'registerContext', body, { paths: [at('/west')] })
+    const { call, metadata, registry } = registryOf(t)
+    await call('POST', 'registerContext', body, { paths: [at('/west')] })
     const more = { attributes: ['noise'], duration: 'P1M', restriction: {} }
-    const response = await ask('POST', target, { ...subscription, ...more }, { paths: [at('/a'), below('/b')] })
+    const response = await call('POST', target, { ...subscription, ...more }, { paths: [at('/a'), below('/b')] })
     const id = idIn(t, 'subscriptionId', response, { duration: 'P1M' })
     t.match(id, /^[0-9a-f]{24}$/)
-    idIn(t, 'subscriptionId', await ask('POST', target, subscription), { duration: 'PT24H' })
+    idIn(t, 'subscriptionId', await call('POST', target, subscription), { duration: 'PT24H' })
     t.same(JSON.parse(metadata.notices()[0]?.body ?? ''), {
       subscriptionId: id,
       contextRegistrationResponses: [{ contextRegistration: registration }],
@@ -357,7 +357,7 @@ test('subscribing to availability answers the id and the duration', async (t) =>
 })
 
 test('subscriptions to availability that are wrong are refused', async (t) => {
-  const { ask, registry } = registryOf(t)
+  const { call, registry } = registryOf(t)
   const wrong: readonly (readonly [object | string, string])[] = [
     ...unreadable,
     [{}, 'No entities'],
@@ -379,57 +379,57 @@ test('subscriptions to availability that are wrong are refused', async (t) => {
   ]
   for (const [what, details] of wrong) {
     const expected = { subscriptionId: zeros, errorCode: status('400', details) }
-    t.same(await ask('POST', 'subscribeContextAvailability', what), expected)
-    t.same(await ask('POST', 'contextAvailabilitySubscriptions', what), expected)
+    t.same(await call('POST', 'subscribeContextAvailability', what), expected)
+    t.same(await call('POST', 'contextAvailabilitySubscriptions', what), expected)
   }
   t.same(await registry.states({}), [])
 })
 
-test('an availability subscription is changed, with its duration in the answer only if it was given', async (t) => {
-  const { ask, metadata } = registryOf(t)
-  await ask('POST', 'registerContext', body)
+test('an availability subscription is changed, with its duration in the response only if it was given', async (t) => {
+  const { call, metadata } = registryOf(t)
+  await call('POST', 'registerContext', body)
   const request = { ...subscription, entities: [{ id: 'Street-5' }] }
-  const { subscriptionId } = (await ask('POST', 'subscribeContextAvailability', request)) as { subscriptionId: string }
+  const { subscriptionId } = (await call('POST', 'subscribeContextAvailability', request)) as { subscriptionId: string }
   const change = { subscriptionId, entities: [street4] }
-  t.same(await ask('POST', 'updateContextAvailabilitySubscription', change), { subscriptionId })
+  t.same(await call('POST', 'updateContextAvailabilitySubscription', change), { subscriptionId })
   const longer = { ...change, duration: 'P2M', attributes: ['noise'] }
   const put = `contextAvailabilitySubscriptions/${subscriptionId}`
-  t.same(await ask('POST', 'updateContextAvailabilitySubscription', longer), { subscriptionId, duration: 'P2M' })
-  t.same(await ask('PUT', put, longer), { subscriptionId, duration: 'P2M' })
+  t.same(await call('POST', 'updateContextAvailabilitySubscription', longer), { subscriptionId, duration: 'P2M' })
+  t.same(await call('PUT', put, longer), { subscriptionId, duration: 'P2M' })
   t.equal(metadata.notices().length, 3)
 })
 
 test('changes of availability subscriptions that are wrong are refused with the id that was given', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   const operation = 'updateContextAvailabilitySubscription'
   const change = { subscriptionId: absent, entities: [street4] }
   for (const [what, details] of [
     [{ subscriptionId: absent }, 'No entities'],
     [{ ...change, duration: '1 month' }, 'syntax error in duration string'],
   ] as const) {
-    t.same(await ask('POST', operation, what), { subscriptionId: absent, errorCode: status('400', details) })
+    t.same(await call('POST', operation, what), { subscriptionId: absent, errorCode: status('400', details) })
     const { subscriptionId: _, ...without } = what
-    t.same(await ask('POST', operation, without), { subscriptionId: zeros, errorCode: status('400', details) })
+    t.same(await call('POST', operation, without), { subscriptionId: zeros, errorCode: status('400', details) })
   }
   for (const [what, details] of [
     ...unreadable,
     [{ ...change, reference: 'http://a' }, 'JSON Parse Error: unknown field: /reference'],
   ] as const) {
-    t.same(await ask('POST', operation, what), { subscriptionId: zeros, errorCode: status('400', details) })
+    t.same(await call('POST', operation, what), { subscriptionId: zeros, errorCode: status('400', details) })
   }
-  t.same(await ask('POST', operation, { ...change, subscriptionId: '12ab' }), {
+  t.same(await call('POST', operation, { ...change, subscriptionId: '12ab' }), {
     subscriptionId: '12ab',
     errorCode: status('400', 'bad length - 24 chars expected'),
   })
-  t.same(await ask('POST', operation, change), { subscriptionId: absent, errorCode: status('404') })
-  t.same(await ask('POST', operation, { entities: [street4] }), { subscriptionId: zeros, errorCode: status('404') })
+  t.same(await call('POST', operation, change), { subscriptionId: absent, errorCode: status('404') })
+  t.same(await call('POST', operation, { entities: [street4] }), { subscriptionId: zeros, errorCode: status('404') })
 })
 
 test('PUT has to repeat the id, and reports a malformed one of the payload first', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   const other = '5f0a1b2c3d4e5f6071829301'
   const target = `contextAvailabilitySubscriptions/${absent}`
-  const put = (subscriptionId: string | undefined) => ask('PUT', target, { subscriptionId, entities: [street4] })
+  const put = (subscriptionId: string | undefined) => call('PUT', target, { subscriptionId, entities: [street4] })
   const differs = (text: string) => ({
     subscriptionId: zeros,
     errorCode: status('400', `unmatching subscriptionId URI/payload: /${absent}/ vs /${text}/`),
@@ -441,48 +441,53 @@ test('PUT has to repeat the id, and reports a malformed one of the payload first
 })
 
 test('an availability subscription is cancelled once', async (t) => {
-  const { ask } = registryOf(t)
+  const { call } = registryOf(t)
   const operation = 'unsubscribeContextAvailability'
   for (const how of ['POST', 'DELETE'] as const) {
-    const { subscriptionId } = (await ask('POST', 'subscribeContextAvailability', subscription)) as {
+    const { subscriptionId } = (await call('POST', 'subscribeContextAvailability', subscription)) as {
       subscriptionId: string
     }
     const cancel = () =>
       how === 'POST'
-        ? ask('POST', operation, { subscriptionId })
-        : ask('DELETE', `contextAvailabilitySubscriptions/${subscriptionId}`)
+        ? call('POST', operation, { subscriptionId })
+        : call('DELETE', `contextAvailabilitySubscriptions/${subscriptionId}`)
     t.same(await cancel(), { subscriptionId, statusCode: ok })
     t.same(await cancel(), { subscriptionId, statusCode: status('404') })
   }
-  t.same(await ask('POST', operation, { subscriptionId: '12ab' }), {
+  t.same(await call('POST', operation, { subscriptionId: '12ab' }), {
     subscriptionId: '12ab',
     statusCode: status('400', 'bad length - 24 chars expected'),
   })
-  t.same(await ask('DELETE', 'contextAvailabilitySubscriptions/12ab'), {
+  t.same(await call('DELETE', 'contextAvailabilitySubscriptions/12ab'), {
     subscriptionId: '12ab',
     statusCode: status('404'),
   })
-  t.same(await ask('POST', operation, {}), { subscriptionId: zeros, statusCode: status('404') })
+  t.same(await call('POST', operation, {}), { subscriptionId: zeros, statusCode: status('404') })
   for (const [what, details] of unreadable) {
-    t.same(await ask('POST', operation, what), { subscriptionId: zeros, statusCode: status('400', details) })
+    t.same(await call('POST', operation, what), { subscriptionId: zeros, statusCode: status('400', details) })
   }
 })
 
 test('notifyContextAvailability registers what it tells in the path of the request', async (t) => {
-  const { ask, registry } = registryOf(t)
-  const told = { subscriptionId: absent, contextRegistrationResponses: [{ contextRegistration: registration }] }
+  const { call, registry } = registryOf(t)
+  const notification = { subscriptionId: absent, contextRegistrationResponses: [{ contextRegistration: registration }] }
   const paths = [at('/west')]
-  for (const what of [told, told, { contextRegistrationResponses: told.contextRegistrationResponses }, {}]) {
-    t.same(await ask('POST', 'notifyContextAvailability', what, { paths }), { responseCode: ok })
+  for (const what of [
+    notification,
+    notification,
+    { contextRegistrationResponses: notification.contextRegistrationResponses },
+    {},
+  ]) {
+    t.same(await call('POST', 'notifyContextAvailability', what, { paths }), { responseCode: ok })
   }
   t.equal(registry.index.size, 2)
-  t.same(await ask('GET', 'contextEntityTypes/Street?limit=1', '', { paths }), {
+  t.same(await call('GET', 'contextEntityTypes/Street?limit=1', '', { paths }), {
     contextRegistrationResponses: [{ contextRegistration: registration }],
   })
 })
 
 test('notifyContextAvailability refuses what is wrong', async (t) => {
-  const { ask, registry } = registryOf(t)
+  const { call, registry } = registryOf(t)
   const changed = (change: object) => ({
     contextRegistrationResponses: [{ contextRegistration: { ...registration, ...change } }],
   })
@@ -493,32 +498,32 @@ test('notifyContextAvailability refuses what is wrong', async (t) => {
     [changed({ entities: [] }), 'No entities'],
     [changed({ providingApplication: '' }), 'no providing application'],
   ] as const) {
-    t.same(await ask('POST', 'notifyContextAvailability', what), { responseCode: status('400', details) })
+    t.same(await call('POST', 'notifyContextAvailability', what), { responseCode: status('400', details) })
   }
   for (const [paths, details] of [
     [[at('/a'), at('/b')], 'more than one service path for notification'],
     [[below('/a')], 'Bad Character in Service-Path'],
   ] as const) {
-    const response = await ask('POST', 'notifyContextAvailability', changed({}), { paths })
+    const response = await call('POST', 'notifyContextAvailability', changed({}), { paths })
     t.same(response, { responseCode: status('400', details) })
   }
   t.equal(registry.index.size, 0)
 })
 
 test('a full disk is answered 503, and nothing was stored', async (t) => {
-  const { ask, metadata } = registryOf(t)
-  const { subscriptionId } = (await ask('POST', 'subscribeContextAvailability', subscription)) as {
+  const { call, metadata } = registryOf(t)
+  const { subscriptionId } = (await call('POST', 'subscribeContextAvailability', subscription)) as {
     subscriptionId: string
   }
   metadata.full = true
   const full = [503, { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' } }]
-  const told = { contextRegistrationResponses: [{ contextRegistration: registration }] }
-  t.same(await ask('POST', 'registerContext', body), full)
-  t.same(await ask('POST', 'contextEntities/Street-4', { providingApplication }), full)
-  t.same(await ask('POST', 'notifyContextAvailability', told), full)
-  t.same(await ask('POST', 'subscribeContextAvailability', subscription), full)
-  t.same(await ask('POST', 'updateContextAvailabilitySubscription', { subscriptionId, entities: [street4] }), full)
-  t.same(await ask('POST', 'unsubscribeContextAvailability', { subscriptionId }), full)
+  const notification = { contextRegistrationResponses: [{ contextRegistration: registration }] }
+  t.same(await call('POST', 'registerContext', body), full)
+  t.same(await call('POST', 'contextEntities/Street-4', { providingApplication }), full)
+  t.same(await call('POST', 'notifyContextAvailability', notification), full)
+  t.same(await call('POST', 'subscribeContextAvailability', subscription), full)
+  t.same(await call('POST', 'updateContextAvailabilitySubscription', { subscriptionId, entities: [street4] }), full)
+  t.same(await call('POST', 'unsubscribeContextAvailability', { subscriptionId }), full)
   t.same([...metadata.registrations()], [])
   t.equal([...metadata.availability()].length, 1)
 })

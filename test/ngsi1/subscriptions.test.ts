@@ -35,22 +35,22 @@ function givenService() {
       return ok(undefined)
     },
   })
-  return { broker, asked: requests }
+  return { broker, requests }
 }
 
 test('a subscription is answered with its id, its duration always and its throttling if it was given', async (t) => {
-  const { broker, asked: request } = givenService()
-  const answered = async (more: object) =>
+  const { broker, requests: request } = givenService()
+  const subscribe = async (more: object) =>
     send(broker, 'POST', 'subscribeContext', { body: { entities, reference, ...more } })
   const response = (more: object) => ({
     status: 200,
     headers: undefined,
     body: { subscribeResponse: { subscriptionId: id, ...more } },
   })
-  t.same(await answered({}), response({ duration: 'PT24H' }))
-  t.same(await answered({ duration: '', throttling: '' }), response({ duration: 'PT24H' }))
-  t.same(await answered({ duration: 'P1M', throttling: 'PT5S' }), response({ duration: 'P1M', throttling: 'PT5S' }))
-  t.same(await answered({ throttling: 'PT0S' }), response({ duration: 'PT24H', throttling: 'PT0S' }))
+  t.same(await subscribe({}), response({ duration: 'PT24H' }))
+  t.same(await subscribe({ duration: '', throttling: '' }), response({ duration: 'PT24H' }))
+  t.same(await subscribe({ duration: 'P1M', throttling: 'PT5S' }), response({ duration: 'P1M', throttling: 'PT5S' }))
+  t.same(await subscribe({ throttling: 'PT0S' }), response({ duration: 'PT24H', throttling: 'PT0S' }))
   t.same(
     request.map((what) => typeof what === 'object' && [what.duration_ms, what.throttling_ms]),
     [
@@ -63,7 +63,7 @@ test('a subscription is answered with its id, its duration always and its thrott
 })
 
 test('the service is asked for everything that a subscription is bound to', async (t) => {
-  const { broker, asked: request } = givenService()
+  const { broker, requests: request } = givenService()
   const body = {
     entities: [...entities, { id: 'iosk', isPattern: true }],
     attributes: ['airTemp', 'co2', 'airTemp'],
@@ -117,7 +117,7 @@ test('a subscription that is refused is answered without an id, in the words of 
     [{}, 'invalid payload: No entities'],
     [{ entities }, 'invalid payload: Empty Reference'],
   ]
-  const { broker, asked: request } = givenService()
+  const { broker, requests: request } = givenService()
   for (const [body, details] of refusals) {
     for (const operation of ['subscribeContext', 'contextSubscriptions']) {
       const response = { status: 200, headers: undefined, body: { subscribeError: { errorCode: badRequest(details) } } }
@@ -128,7 +128,7 @@ test('a subscription that is refused is answered without an id, in the words of 
 })
 
 test('a subscription has one path, which is looked at when everything else is right', async (t) => {
-  const { broker, asked: request } = givenService()
+  const { broker, requests: request } = givenService()
   const errorCode = badRequest('max one service-path allowed for subscriptions')
   const create = { body: { entities, reference }, paths: twoPaths }
   t.same((await send(broker, 'POST', 'subscribeContext', create)).body, { subscribeError: { errorCode } })
@@ -145,7 +145,7 @@ test('a subscription has one path, which is looked at when everything else is ri
 })
 
 test('a malformed tenant is an error of HTTP level after the payload', async (t) => {
-  const { broker, asked: request } = givenService()
+  const { broker, requests: request } = givenService()
   const headers = { 'fiware-service': 'a-b' }
   const bodies = [
     ['subscribeContext', { entities, reference }],
@@ -161,7 +161,7 @@ test('a malformed tenant is an error of HTTP level after the payload', async (t)
 })
 
 test('a change is answered with what it was given, and gives the service nothing else', async (t) => {
-  const { broker, asked: request } = givenService()
+  const { broker, requests: request } = givenService()
   const changed = async (body: object, more: object = {}) =>
     (await send(broker, 'POST', 'updateContextSubscription', { body: { subscriptionId: id, ...body }, ...more })).body
   const response = (more: object) => ({ subscribeResponse: { subscriptionId: id, ...more } })
@@ -217,7 +217,7 @@ test('a change that is refused is answered with the id as given, or zeros when t
 })
 
 test('the payload of PUT repeats the id of the path', async (t) => {
-  const { broker, asked: request } = givenService()
+  const { broker, requests: request } = givenService()
   const put = async (inPath: string, body: object) =>
     (await send(broker, 'PUT', `contextSubscriptions/${inPath}`, { body })).body
   const unmatching = (inPath: string, inBody: string) => ({
@@ -257,7 +257,7 @@ test('an unsubscription answers the id and what became of it', async (t) => {
     const response = await send(scripted(), 'POST', 'unsubscribeContext', { body })
     t.same(response, { status: 200, headers: undefined, body: { subscriptionId, statusCode } }, JSON.stringify(body))
   }
-  const { broker, asked: request } = givenService()
+  const { broker, requests: request } = givenService()
   const body = { subscriptionId: id.toUpperCase() }
   t.same((await send(broker, 'POST', 'unsubscribeContext', { body })).body, {
     subscriptionId: id.toUpperCase(),
@@ -273,7 +273,7 @@ test('DELETE answers like an unsubscription, but a malformed id is an unknown on
     subscriptionId: id,
     statusCode: { ...notFound, details: `subscriptionId: /${id}/` },
   })
-  const { broker, asked: request } = givenService()
+  const { broker, requests: request } = givenService()
   t.same((await send(broker, 'DELETE', `contextSubscriptions/${id}`)).body, {
     subscriptionId: id,
     statusCode: { code: '200', reasonPhrase: 'OK' },

@@ -1,5 +1,5 @@
 import { t as root, test } from 'tap'
-import { type Answering, answering, FarEnd } from '../far-end.js'
+import { FarEnd, type Responder, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { Client } from '../wire/client.js'
 
@@ -36,12 +36,12 @@ class City extends Client {
   }
 }
 
-function gives(body: unknown, headers: Record<string, string> = {}, status = 200): Answering {
+function gives(body: unknown, headers: Record<string, string> = {}, status = 200): Responder {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return (_, response) => response.writeHead(status, headers).end(text)
 }
 
-function asked(provider: FarEnd): readonly (readonly [url: string, body: unknown])[] {
+function takeRequests(provider: FarEnd): readonly (readonly [url: string, body: unknown])[] {
   return provider.received.splice(0).map(({ url, body }) => [url, JSON.parse(body)] as const)
 }
 
@@ -53,8 +53,8 @@ test('what is lacking here is asked for, joined with what is here, and shown as 
   await city.registers(provider.url('/v2'), street, ['noise', 'lamp', 'ozone'])
   provider.respond = gives([{ ...street, ozone, noise, lamp: { value: 'off' } }])
   const path = '/v2/entities/Street-4'
-  t.strictSame(await city.ask('GET', `${path}?type=Street`), [200, { ...street, lamp, noise, ozone }])
-  t.strictSame(asked(provider), [
+  t.strictSame(await city.request('GET', `${path}?type=Street`), [200, { ...street, lamp, noise, ozone }])
+  t.strictSame(takeRequests(provider), [
     ['/v2/op/query?limit=19&offset=0&options=count', { entities: [street], attrs: ['noise', 'ozone'] }],
   ])
   const rows: readonly (readonly [string, unknown])[] = [
@@ -66,20 +66,20 @@ test('what is lacking here is asked for, joined with what is here, and shown as 
     ['/v2/entities?attrs=*,dateCreated&options=keyValues&type=Street', undefined],
   ]
   for (const [url, body] of rows) {
-    const [status, shown] = await city.ask('GET', url)
+    const [status, shown] = await city.request('GET', url)
     t.equal(status, 200, url)
     if (body !== undefined) t.strictSame(shown, body, url)
   }
   t.same(
-    asked(provider).map(([, body]) => Reflect.get(Object(body), 'attrs')),
+    takeRequests(provider).map(([, body]) => Reflect.get(Object(body), 'attrs')),
     [['noise', 'ozone'], ['ozone'], ['ozone'], ['ozone'], ['noise', 'ozone']],
   )
   const value = await city.send('GET', `${path}/attrs/noise/value`, undefined, { Accept: 'text/plain' })
   t.same([value.status, value.text], [200, '58'])
   provider.received.length = 0
-  t.strictSame(await city.ask('GET', `${path}?options=skipForwarding`), [200, { ...street, lamp }])
+  t.strictSame(await city.request('GET', `${path}?options=skipForwarding`), [200, { ...street, lamp }])
   t.strictSame(
-    await city.ask('GET', `${path}?attrs=dateCreated,servicePath&options=keyValues&metadata=x`).then(([s]) => s),
+    await city.request('GET', `${path}?attrs=dateCreated,servicePath&options=keyValues&metadata=x`).then(([s]) => s),
     200,
   )
   t.same(provider.received, [], 'builtin attributes are nobody else’s')
@@ -89,7 +89,7 @@ test('an entity of a provider has no dates and no path, and none of its attribut
   const [city, provider] = [new City(), await FarEnd.listen(t, gives([{ ...street, noise }]))]
   await city.registers(provider.url('/v2'), street)
   const path = '/v2/entities/Street-4?attrs=*,dateCreated,dateModified,servicePath&metadata=*,dateCreated'
-  t.strictSame(await city.ask('GET', path), [200, { ...street, noise }])
+  t.strictSame(await city.request('GET', path), [200, { ...street, noise }])
 })
 
 test('each request tells its number, the client and the brokers that it has passed [NGSIv2 subscriptions 11.2]', async (t) => {
@@ -109,7 +109,7 @@ test('each request tells its number, the client and the brokers that it has pass
   })
   t.equal(second?.['fiware-correlator'], 'q; cbfwd=1; cbfwd=2')
   const back = { Via: String(first?.via) }
-  t.strictSame(await city.ask('GET', '/v2/entities/Street-4', undefined, back), [404, unknown], 'a ring ends')
+  t.strictSame(await city.request('GET', '/v2/entities/Street-4', undefined, back), [404, unknown], 'a ring ends')
 })
 
 test('providers are asked at the same time, and what they answer comes in the order of asking', async (t) => {
@@ -125,7 +125,7 @@ test('providers are asked at the same time, and what they answer comes in the or
   }
   two.respond = (_, response) => {
     response.writeHead(200).end(JSON.stringify([{ ...lane, lamp }]))
-    for (const answer of waiting.splice(0)) answer()
+    for (const respond of waiting.splice(0)) respond()
   }
   const list = [
     200,
@@ -134,7 +134,11 @@ test('providers are asked at the same time, and what they answer comes in the or
       { ...lane, lamp },
     ],
   ]
-  t.strictSame(await city.ask('GET', '/v2/entities?type=Street'), list, 'neither waits for the answer to the other')
+  t.strictSame(
+    await city.request('GET', '/v2/entities?type=Street'),
+    list,
+    'neither waits for the response to the other',
+  )
 })
 
 test('with an offset behind what is here providers are asked in sequence: the offset of each is what is left of it [NGSIv2 subscriptions 11.2]', async (t) => {
@@ -155,7 +159,7 @@ test('with an offset behind what is here providers are asked in sequence: the of
     '13',
     'what is here, 7, 4, and what came of a provider that does not count',
   )
-  const queries = [one, two, three].map((provider) => asked(provider))
+  const queries = [one, two, three].map((provider) => takeRequests(provider))
   t.strictSame(queries, [
     [['/v2/op/query?limit=5&offset=9&options=count', { entities: [every], attrs: [] }]],
     [['/v2/op/query?limit=5&offset=2&options=count', { entities: [every], attrs: [] }]],
@@ -163,9 +167,9 @@ test('with an offset behind what is here providers are asked in sequence: the of
   ])
   const here = await city.send('GET', '/v2/entities?type=Street&limit=1&options=count')
   t.same([here.json, here.headers.get('fiware-total-count')], [[{ id: 'Street-0', type: 'Street' }], '1'])
-  t.same([one, two, three].flatMap(asked), [], 'a page that is full needs nobody')
+  t.same([one, two, three].flatMap(takeRequests), [], 'a page that is full needs nobody')
   one.respond = gives(Array.from({ length: 50 }, (_, at) => ({ id: `S${at}`, type: 'Street' })))
-  const [, page] = await city.ask('GET', '/v2/entities?type=Street&limit=3')
+  const [, page] = await city.request('GET', '/v2/entities?type=Street&limit=3')
   t.equal(Array.isArray(page) && page.length, 3, 'a provider that gives more than it is asked for makes no page longer')
 })
 
@@ -178,7 +182,7 @@ test('what is held here wins, whatever page it is on, and what was not asked for
     { id: 'Alley', type: 'Street' },
   ]
   provider.respond = gives([{ id: 'Street-1', type: 'Street', noise, ozone }, { ...street, noise }, ...foreign])
-  const list = (parameters: string) => city.ask('GET', `/v2/entities?type=Street&options=keyValues&${parameters}`)
+  const list = (parameters: string) => city.request('GET', `/v2/entities?type=Street&options=keyValues&${parameters}`)
   const joined = { id: 'Street-1', type: 'Street', noise: 30, ozone: 40 }
   t.strictSame(await list('idPattern=^Street'), [200, [joined, { ...street, noise: 58 }]])
   t.strictSame(await list('idPattern=^Street&offset=1'), [200, [{ ...street, noise: 58 }]], 'it is on the page before')
@@ -190,8 +194,12 @@ test('what is held here wins, whatever page it is on, and what was not asked for
     ],
   ]
   t.strictSame(await list('idPattern=^Street&q=noise>50'), unmatched, 'a filter leaves it out, and its attributes too')
-  t.strictSame(await city.ask('GET', '/v2/entities/Street-4?type=Street'), [200, { ...street, noise }])
-  t.same(asked(provider).at(-1), [whole, { entities: [street], attrs: [] }], 'who is asked for one id is told it')
+  t.strictSame(await city.request('GET', '/v2/entities/Street-4?type=Street'), [200, { ...street, noise }])
+  t.same(
+    takeRequests(provider).at(-1),
+    [whole, { entities: [street], attrs: [] }],
+    'who is asked for one id is told it',
+  )
 })
 
 test('the type of the request is asked for, else the registered one; without any there is none', async (t) => {
@@ -201,14 +209,14 @@ test('the type of the request is asked for, else the registered one; without any
     { ...street, noise },
     { id: 'Street-4', type: 'Lane', noise },
   ])
-  t.match(await city.ask('GET', '/v2/entities/Street-4'), [409, { error: 'TooManyResults' }])
-  t.strictSame(await city.ask('GET', '/v2/entities/Street-4?type=Lane'), [200, { ...street, type: 'Lane', noise }])
-  t.strictSame(await city.ask('GET', '/v2/entities?id=Street-4&type=Lane,Alley&options=keyValues'), [
+  t.match(await city.request('GET', '/v2/entities/Street-4'), [409, { error: 'TooManyResults' }])
+  t.strictSame(await city.request('GET', '/v2/entities/Street-4?type=Lane'), [200, { ...street, type: 'Lane', noise }])
+  t.strictSame(await city.request('GET', '/v2/entities?id=Street-4&type=Lane,Alley&options=keyValues'), [
     200,
     [{ ...street, type: 'Lane', noise: 58 }],
   ])
   t.same(
-    asked(provider).map(([, body]) => Reflect.get(Object(body), 'entities')),
+    takeRequests(provider).map(([, body]) => Reflect.get(Object(body), 'entities')),
     [[{ id: 'Street-4' }], [{ id: 'Street-4', type: 'Lane' }], [{ id: 'Street-4' }]],
   )
 })
@@ -226,16 +234,16 @@ test('one who provides every id is asked once for a list, beside those of single
     { ...street, lamp: 'on', noise: 58 },
     { id: 'Street-5', type: 'Street', lamp: 'on' },
   ]
-  t.strictSame(await city.ask('GET', '/v2/entities?type=Street&options=keyValues'), [200, both])
+  t.strictSame(await city.request('GET', '/v2/entities?type=Street&options=keyValues'), [200, both])
   t.equal(all.received.length, 1)
   t.equal(one.received.length, 1)
 })
 
 /** What no provider that is well would answer; each leaves nothing to show. */
-const hostile: readonly (readonly [string, Answering])[] = [
-  ['refuses', answering(500)],
+const hostile: readonly (readonly [string, Responder])[] = [
+  ['refuses', responding(500)],
   ['redirects', (_, response) => response.writeHead(302, { Location: '/v2/elsewhere' }).end()],
-  ['gives nothing', answering(200)],
+  ['gives nothing', responding(200)],
   ['gives no JSON', gives('<html></html>')],
   ['gives an object', gives({ error: 'x' })],
   ['gives NGSIv1', gives({ contextResponses: [] })],
@@ -260,15 +268,15 @@ test('a provider that fails is missing, and nothing of it is seen [NGSIv2 subscr
   await city.registers(well.url('/v2'), street)
   for (const [what, response] of hostile) {
     ill.respond = response
-    t.strictSame(await city.ask('GET', '/v2/entities/Lane-1'), [404, unknown], what)
-    t.strictSame(await city.ask('GET', '/v2/entities?type=Street'), [200, [{ ...street, noise }]], what)
+    t.strictSame(await city.request('GET', '/v2/entities/Lane-1'), [404, unknown], what)
+    t.strictSame(await city.request('GET', '/v2/entities?type=Street'), [200, [{ ...street, noise }]], what)
   }
   await ill.close()
-  t.strictSame(await city.ask('GET', '/v2/entities/Lane-1'), [404, unknown], 'nobody listens')
+  t.strictSame(await city.request('GET', '/v2/entities/Lane-1'), [404, unknown], 'nobody listens')
 })
 
 /** What is waited for up to the limit. */
-const endless: readonly (readonly [string, Answering])[] = [
+const endless: readonly (readonly [string, Responder])[] = [
   ['breaks off', (_, response) => void response.writeHead(200, { 'Content-Length': '100' }).write('[')],
   ['says nothing', () => undefined],
 ]
@@ -279,12 +287,12 @@ test('a provider that does not answer in time is missing [NGSIv2 subscriptions 1
   await city.registers(ill.url('/v2'), { id: 'Lane-1', type: 'Street' })
   for (const [what, response] of endless) {
     ill.respond = response
-    t.strictSame(await city.ask('GET', '/v2/entities/Lane-1'), [404, unknown], what)
-    t.strictSame(await city.ask('GET', '/v2/entities?type=Street'), [200, []], what)
+    t.strictSame(await city.request('GET', '/v2/entities/Lane-1'), [404, unknown], what)
+    t.strictSame(await city.request('GET', '/v2/entities?type=Street'), [200, []], what)
   }
 })
 
-test('of an answer what is malformed is left out, all else is as the provider gave it', async (t) => {
+test('of a response what is malformed is left out, all else is as the provider gave it', async (t) => {
   const [city, provider] = [new City(), await FarEnd.listen(t)]
   await city.registers(provider.url('/v2'), street)
   const deep = `${'['.repeat(60)}${']'.repeat(60)}`
@@ -315,42 +323,42 @@ const partial = (names: string) => ({
   description: `Some of the following attributes were not updated: { Street-4-Street : [${names}] }`,
 })
 
-test('every outcome of an update that is passed on has its answer [NGSIv2 subscriptions 11.3]', async (t) => {
+test('every outcome of an update that is passed on has its response [NGSIv2 subscriptions 11.3]', async (t) => {
   const [city, provider] = [new City(), await FarEnd.listen(t)]
   await city.registers(provider.url('/v2'), street, ['noise'])
   const path = '/v2/entities/Street-4/attrs'
   const failures = hostile.filter(([what]) => ['refuses', 'redirects', 'says nothing', 'hangs up'].includes(what))
-  const refusals: readonly Answering[] = [
+  const refusals: readonly Responder[] = [
     gives('', {}, 404),
     gives({ error: 'x' }, {}, 422),
     ...failures.map(([, how]) => how),
   ]
   for (const response of refusals) {
     provider.respond = response
-    t.strictSame(await city.ask('PATCH', `${path}?type=Street`, { noise: { value: 61 } }), [404, unknown])
-    t.strictSame(await city.ask('PUT', `${path}/noise?type=Street`, { value: 61 }), [404, unknown])
+    t.strictSame(await city.request('PATCH', `${path}?type=Street`, { noise: { value: 61 } }), [404, unknown])
+    t.strictSame(await city.request('PUT', `${path}/noise?type=Street`, { value: 61 }), [404, unknown])
   }
-  provider.respond = answering(204)
-  t.strictSame(await city.ask('PATCH', `${path}?type=Street`, { noise: { value: 61 } }), [204, undefined])
-  t.strictSame(await city.ask('PUT', `${path}?type=Street`, { noise: { value: 61 } }), [204, undefined])
-  t.strictSame(await city.ask('PATCH', `${path}?type=Street`, { noise: { value: 61 }, dust: { value: 1 } }), [
+  provider.respond = responding(204)
+  t.strictSame(await city.request('PATCH', `${path}?type=Street`, { noise: { value: 61 } }), [204, undefined])
+  t.strictSame(await city.request('PUT', `${path}?type=Street`, { noise: { value: 61 } }), [204, undefined])
+  t.strictSame(await city.request('PATCH', `${path}?type=Street`, { noise: { value: 61 }, dust: { value: 1 } }), [
     404,
     partial('dust'),
   ])
   t.strictSame(
-    await city.ask('PATCH', path, { noise: { value: 61 } }),
+    await city.request('PATCH', path, { noise: { value: 61 } }),
     [404, unknown],
     'who names no type means registrations without one',
   )
   await city.holds({ ...street, lamp })
   const all = { dust: { value: 1 }, lamp: { value: 'off' }, noise: { value: 61 } }
-  t.strictSame(await city.ask('PATCH', `${path}?type=Street`, all), [404, partial('dust')])
+  t.strictSame(await city.request('PATCH', `${path}?type=Street`, all), [404, partial('dust')])
   for (const response of refusals) {
     provider.respond = response
-    t.strictSame(await city.ask('PATCH', `${path}?type=Street`, all), [404, partial('dust, noise')])
+    t.strictSame(await city.request('PATCH', `${path}?type=Street`, all), [404, partial('dust, noise')])
   }
   t.match(
-    await city.ask('PATCH', `${path}?type=Street`, { dust: { value: 1 } }),
+    await city.request('PATCH', `${path}?type=Street`, { dust: { value: 1 } }),
     [422, { error: 'Unprocessable' }],
     'nobody provides it',
   )
@@ -367,7 +375,7 @@ test('every outcome of an update that is passed on has its answer [NGSIv2 subscr
 })
 
 test('an update is passed on as it was given, whatever the type means here [NGSIv2 subscriptions 11.3]', async (t) => {
-  const [city, provider] = [new City(), await FarEnd.listen(t, answering(204))]
+  const [city, provider] = [new City(), await FarEnd.listen(t, responding(204))]
   await city.registers(provider.url('/v2'), street)
   const path = '/v2/entities/Street-4/attrs'
   const given = {
@@ -381,10 +389,12 @@ test('an update is passed on as it was given, whatever the type means here [NGSI
     },
     kind: { type: 'Text', value: 'x', metadata: { ID: { type: 'string', value: '7' } } },
   }
-  t.strictSame(await city.ask('PATCH', `${path}?type=Street`, given), [204, undefined])
-  t.strictSame(asked(provider), [['/v2/op/update', { actionType: 'update', entities: [{ ...street, ...given }] }]])
+  t.strictSame(await city.request('PATCH', `${path}?type=Street`, given), [204, undefined])
+  t.strictSame(takeRequests(provider), [
+    ['/v2/op/update', { actionType: 'update', entities: [{ ...street, ...given }] }],
+  ])
   await city.send('PUT', `${path}/noise/value?type=Street`, '61', { 'Content-Type': 'text/plain' })
-  t.strictSame(asked(provider), [
+  t.strictSame(takeRequests(provider), [
     [
       '/v2/op/update',
       { actionType: 'update', entities: [{ ...street, noise: { type: 'Number', value: 61, metadata: {} } }] },
@@ -392,8 +402,12 @@ test('an update is passed on as it was given, whatever the type means here [NGSI
   ])
 })
 
-test('a batch is one request for each provider, and its answer names what is left over of each entity [NGSIv2 subscriptions 11.3]', async (t) => {
-  const [city, one, two] = [new City(), await FarEnd.listen(t, answering(200)), await FarEnd.listen(t, answering(404))]
+test('a batch is one request for each provider, and its response names what is left over of each entity [NGSIv2 subscriptions 11.3]', async (t) => {
+  const [city, one, two] = [
+    new City(),
+    await FarEnd.listen(t, responding(200)),
+    await FarEnd.listen(t, responding(404)),
+  ]
   await city.registers(one.url('/v2'), { idPattern: '.*', type: 'Street' }, ['noise'])
   await city.registers(two.url('/v2'), { idPattern: '.*', type: 'Street' }, ['ozone'])
   await city.holds({ id: 'S1', type: 'Street', lamp })
@@ -403,14 +417,14 @@ test('a batch is one request for each provider, and its answer names what is lef
     { id: 'S3', type: 'Lane', dust: { value: 5 } },
   ]
   const left = '{ S2-Street : [ozone, dust], S3-Lane : [dust] }'
-  t.strictSame(await city.ask('POST', '/v2/op/update', { actionType: 'update', entities }), [
+  t.strictSame(await city.request('POST', '/v2/op/update', { actionType: 'update', entities }), [
     404,
     { error: 'PartialUpdate', description: `Some of the following attributes were not updated: ${left}` },
   ])
   t.same([one.received.length, two.received.length], [1, 1])
   const correlators = [one, two].map(({ received }) => received[0]?.headers['fiware-correlator']?.toString().slice(-9))
   t.same(correlators, ['; cbfwd=1', '; cbfwd=2'])
-  t.strictSame(await city.ask('POST', '/v2/op/update', { actionType: 'replace', entities: entities.slice(1, 2) }), [
+  t.strictSame(await city.request('POST', '/v2/op/update', { actionType: 'replace', entities: entities.slice(1, 2) }), [
     404,
     {
       error: 'PartialUpdate',
@@ -418,7 +432,7 @@ test('a batch is one request for each provider, and its answer names what is lef
     },
   ])
   const lanes = { actionType: 'update', entities: entities.slice(2) }
-  t.match(await city.ask('POST', '/v2/op/update', lanes), [
+  t.match(await city.request('POST', '/v2/op/update', lanes), [
     404,
     { description: 'do not exist: S3/Lane - [entity itself]' },
   ])
@@ -443,13 +457,13 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
       },
     ],
   })
-  t.strictSame(asked(provider), [[whole, { entities: [street], attrs: [] }]])
+  t.strictSame(takeRequests(provider), [[whole, { entities: [street], attrs: [] }]])
   const none = { code: '404', reasonPhrase: 'No context element found' }
   const failed = { errorCode: { ...none, details: 'invalid context provider response' } }
   for (const [response, body] of [
     [gives([]), { errorCode: none }],
     [gives({}, {}, 404), { errorCode: none }],
-    [answering(500), failed],
+    [responding(500), failed],
     [gives('x'), failed],
   ] as const) {
     provider.respond = response
@@ -463,7 +477,7 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
     { name: 'lane', type: 't', value: 'b', metadatas: [instance('2')] },
   ]
   const echo = attributes.map((attribute) => ({ ...attribute, value: '' }))
-  provider.respond = answering(204)
+  provider.respond = responding(204)
   const done = {
     contextResponses: [
       { contextElement: { ...element, attributes: echo }, statusCode: { code: '200', reasonPhrase: 'OK' } },
@@ -471,7 +485,7 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
   }
   t.strictSame(await city.update('UPDATE', [{ ...element, attributes }]), done)
   const lane = (value: string, id: string) => ({ type: 't', value, metadata: { ID: { type: 'string', value: id } } })
-  t.strictSame(asked(provider), [
+  t.strictSame(takeRequests(provider), [
     [
       '/v2/op/update',
       {
@@ -483,11 +497,11 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
       },
     ],
   ])
-  provider.respond = answering(404)
+  provider.respond = responding(404)
   t.match(await city.update('UPDATE', [{ ...element, attributes }]), {
     contextResponses: [{ statusCode: { ...none, details: 'Street-4' } }],
   })
-  provider.respond = answering(500)
+  provider.respond = responding(500)
   t.strictSame(await city.update('UPDATE', [{ ...element, attributes }]), {
     errorCode: { ...none, details: 'error forwarding update' },
   })
@@ -506,9 +520,9 @@ test('requests of NGSIv2 reach providers that NGSIv1 registered, in its form [NG
   const element = { ...street, isPattern: 'false', attributes: [{ name: 'noise', type: 'dB', value: 58.5 }] }
   provider.respond = gives({ contextResponses: [{ contextElement: element, statusCode: { code: 200 } }] })
   const path = '/v2/entities/Street-4'
-  t.strictSame(await city.ask('GET', path), [200, { ...street, noise: { type: 'dB', value: 58.5, metadata: {} } }])
+  t.strictSame(await city.request('GET', path), [200, { ...street, noise: { type: 'dB', value: 58.5, metadata: {} } }])
   t.equal(provider.received[0]?.headers['fiware-correlator']?.includes('cbfwd'), false)
-  t.strictSame(asked(provider), [
+  t.strictSame(takeRequests(provider), [
     ['/v1/queryContext', { entities: [{ ...street, isPattern: 'false' }], attributes: ['noise'] }],
   ])
   t.same(await city.query({ entities: [street] }), {
@@ -520,8 +534,8 @@ test('requests of NGSIv2 reach providers that NGSIv1 registered, in its form [NG
     ],
   })
   provider.respond = gives({ contextResponses: [{ contextElement: element, statusCode: { code: 404 } }] })
-  t.strictSame(await city.ask('GET', path), [404, unknown], 'a code that is a number is one')
-  t.strictSame(await city.ask('PATCH', `${path}/attrs?type=Street`, { noise: { value: 1 } }), [404, unknown])
+  t.strictSame(await city.request('GET', path), [404, unknown], 'a code that is a number is one')
+  t.strictSame(await city.request('PATCH', `${path}/attrs?type=Street`, { noise: { value: 1 } }), [404, unknown])
 })
 
 test('no more is passed on for one request than -cprForwardLimit says, in however many rounds [NGSIv2 subscriptions 11.4]', async (t) => {

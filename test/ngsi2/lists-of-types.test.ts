@@ -32,11 +32,11 @@ test('types are listed ascending with the types of their attributes [NGSIv2 cont
     { type: 'Tub', ...tub },
     { type: 'Vat', ...vat },
   ]
-  t.strictSame(await client.ask('GET', '/v2/types'), [200, all])
-  t.strictSame(await client.ask('GET', '/v2/types?limit=2&offset=1'), [200, all.slice(1, 3)])
-  t.strictSame(await client.ask('GET', '/v2/types?options=values'), [200, ['', 'Pot', 'Tub', 'Vat']])
+  t.strictSame(await client.request('GET', '/v2/types'), [200, all])
+  t.strictSame(await client.request('GET', '/v2/types?limit=2&offset=1'), [200, all.slice(1, 3)])
+  t.strictSame(await client.request('GET', '/v2/types?options=values'), [200, ['', 'Pot', 'Tub', 'Vat']])
   const brew = { 'Fiware-ServicePath': '/brew' }
-  t.strictSame(await client.ask('GET', '/v2/types?options=values', undefined, brew), [200, ['Pot']])
+  t.strictSame(await client.request('GET', '/v2/types?options=values', undefined, brew), [200, ['Pot']])
   const plain = await client.send('GET', '/v2/types?options=noAttrDetail,count&offset=2')
   t.equal(plain.headers.get('Fiware-Total-Count'), '4')
   t.strictSame(plain.json, [
@@ -46,11 +46,11 @@ test('types are listed ascending with the types of their attributes [NGSIv2 cont
 })
 
 test('one type is shown without its name [NGSIv2 context 13]', async (t) => {
-  t.strictSame(await client.ask('GET', '/v2/types/Vat'), [200, vat])
-  t.strictSame(await client.ask('GET', '/v2/types/Tub?limit=1&offset=5'), [200, tub])
+  t.strictSame(await client.request('GET', '/v2/types/Vat'), [200, vat])
+  t.strictSame(await client.request('GET', '/v2/types/Tub?limit=1&offset=5'), [200, tub])
   const unknown = { error: 'NotFound', description: 'Entity type not found' }
-  t.strictSame(await client.ask('GET', '/v2/types/Keg'), [404, unknown])
-  t.strictSame(await client.ask('GET', '/v2/types/Pot', undefined, { 'Fiware-ServicePath': '/' }), [404, unknown])
+  t.strictSame(await client.request('GET', '/v2/types/Keg'), [404, unknown])
+  t.strictSame(await client.request('GET', '/v2/types/Pot', undefined, { 'Fiware-ServicePath': '/' }), [404, unknown])
 })
 
 test('an attribute that changes its type, or goes, does so in its type [NGSIv2 context 13]', async (t) => {
@@ -59,9 +59,9 @@ test('an attribute that changes its type, or goes, does so in its type [NGSIv2 c
   await changing.given({ id: 'A', type: 'Vat', attributes: heat('X') }, { id: 'B', type: 'Vat', attributes: heat('X') })
   const shown = (count: number, ...types: readonly string[]) => [200, { attrs: { heat: { types } }, count }]
   await changing.update('UPDATE', [{ id: 'A', type: 'Vat', attributes: heat('Y') }])
-  t.strictSame(await changing.ask('GET', '/v2/types/Vat'), shown(2, 'X', 'Y'))
+  t.strictSame(await changing.request('GET', '/v2/types/Vat'), shown(2, 'X', 'Y'))
   await changing.update('DELETE', [{ id: 'B', type: 'Vat', attributes: [{ name: 'heat' }] }])
-  t.strictSame(await changing.ask('GET', '/v2/types/Vat'), shown(2, 'Y'))
+  t.strictSame(await changing.request('GET', '/v2/types/Vat'), shown(2, 'Y'))
   await changing.update('DELETE', [{ id: 'A', type: 'Vat' }])
-  t.strictSame(await changing.ask('GET', '/v2/types/Vat'), [200, { attrs: {}, count: 1 }])
+  t.strictSame(await changing.request('GET', '/v2/types/Vat'), [200, { attrs: {}, count: 1 }])
 })

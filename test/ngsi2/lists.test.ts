@@ -112,7 +112,7 @@ test('the count is of all results, also of a page without any [NGSIv2 context 7.
 })
 
 test('attrs and metadata say what is shown, not what is found [NGSIv2 context 7.1]', async (t) => {
-  const first = await client.ask('GET', '/v2/entities?attrs=lid,none,servicePath&limit=3&options=keyValues')
+  const first = await client.request('GET', '/v2/entities?attrs=lid,none,servicePath&limit=3&options=keyValues')
   t.strictSame(first, [
     200,
     [
@@ -121,33 +121,33 @@ test('attrs and metadata say what is shown, not what is found [NGSIv2 context 7.
       { id: 'Tub1', type: 'Tub', servicePath: '/' },
     ],
   ])
-  t.strictSame(await client.ask('GET', '/v2/entities?type=Tub&options=values&attrs=heat'), [200, [[40]]])
-  t.strictSame(await client.ask('GET', '/v2/entities?id=Vat1&attrs=seen&q=seen'), [
+  t.strictSame(await client.request('GET', '/v2/entities?type=Tub&options=values&attrs=heat'), [200, [[40]]])
+  t.strictSame(await client.request('GET', '/v2/entities?id=Vat1&attrs=seen&q=seen'), [
     200,
     [{ id: 'Vat1', type: 'Vat', seen: { type: 'DateTime', value: '2031-03-01T08:30:00.000Z', metadata: {} } }],
   ])
 })
 
 test('a batch query finds and shows what its payload says [NGSIv2 context 11.2]', async (t) => {
-  const ask = (payload: object, search = '') => client.ask('POST', `/v2/op/query${search}`, payload)
+  const batchQuery = (payload: object, search = '') => client.request('POST', `/v2/op/query${search}`, payload)
   t.strictSame(
-    await ask(
+    await batchQuery(
       { entities: [{ idPattern: '^Vat', type: 'Vat' }], attrs: ['heat'], expression: { q: 'heat>60' } },
       '?options=keyValues',
     ),
     [200, [{ id: 'Vat1', type: 'Vat', heat: 61 }]],
   )
-  t.strictSame(await ask({ attributes: ['pipe.in'] }, '?options=keyValues'), [
+  t.strictSame(await batchQuery({ attributes: ['pipe.in'] }, '?options=keyValues'), [
     200,
     [{ id: 'Tub1', type: 'Tub', 'pipe.in': 'x' }],
   ])
   const page = await client.send('POST', '/v2/op/query?orderBy=!heat&limit=1&options=count,values', { attrs: ['heat'] })
   t.strictSame([page.status, page.json, page.headers.get('Fiware-Total-Count')], [200, [[61]], '5'])
-  t.strictSame(await ask({ attrs: ['a'] }, '?orderBy=a,a'), [
+  t.strictSame(await batchQuery({ attrs: ['a'] }, '?orderBy=a,a'), [
     400,
     { error: 'BadRequest', description: 'duplicate orderBy token detected' },
   ])
-  t.strictSame(await ask({}), [400, { error: 'BadRequest', description: 'empty payload' }])
+  t.strictSame(await batchQuery({}), [400, { error: 'BadRequest', description: 'empty payload' }])
 })
 
 test('a value is JSON when it is compound, else plain text [NGSIv2 context 9.3]', async (t) => {
@@ -160,8 +160,8 @@ test('a value is JSON when it is compound, else plain text [NGSIv2 context 9.3]'
   t.strictSame(await value('lid', undefined), [200, 'text/plain', '"open"'])
   t.strictSame(await value('heat', 'text/*'), [200, 'text/plain', '61'])
   t.strictSame(await value('seen', '*/*'), [200, 'text/plain', '2031-03-01T08:30:00.000Z'])
-  const refused = JSON.stringify({ error: 'NotAcceptable', description: 'accepted MIME types: text/plain' })
-  t.strictSame(await value('lid', 'application/json'), [406, 'application/json', refused])
+  const refusal = JSON.stringify({ error: 'NotAcceptable', description: 'accepted MIME types: text/plain' })
+  t.strictSame(await value('lid', 'application/json'), [406, 'application/json', refusal])
   for (const [accept, type] of [
     ['application/json', 'application/json'],
     ['*/*', 'application/json'],
@@ -217,16 +217,19 @@ test('places are asked for by three parameters, or by an expression [NGSIv2 cont
   ] as const) {
     t.same(await found(query), { error: 'BadRequest', description }, query)
   }
-  const ask = (expression: object) =>
-    sites.ask('POST', '/v2/op/query?options=keyValues', { expression, attrs: ['none'] })
-  t.strictSame(await ask({ georel: 'near;maxDistance:9', geometry: 'point', coords: '48.2,16.37' }), [
+  const geoQuery = (expression: object) =>
+    sites.request('POST', '/v2/op/query?options=keyValues', { expression, attrs: ['none'] })
+  t.strictSame(await geoQuery({ georel: 'near;maxDistance:9', geometry: 'point', coords: '48.2,16.37' }), [
     200,
     [{ id: 'Near', type: 'Site' }],
   ])
   const partial = 'partial geo expression: geometry, georel and coords have to be provided together'
-  t.strictSame(await ask({ georel: 'equals', coords: '1,2' }), [400, { error: 'BadRequest', description: partial }])
+  t.strictSame(await geoQuery({ georel: 'equals', coords: '1,2' }), [
+    400,
+    { error: 'BadRequest', description: partial },
+  ])
   const unknown = 'error parsing geo-query fields: Invalid modifier in georel parameter'
-  t.strictSame(await ask({ georel: 'touches', geometry: 'point', coords: '1,2' }), [
+  t.strictSame(await geoQuery({ georel: 'touches', geometry: 'point', coords: '1,2' }), [
     400,
     { error: 'BadRequest', description: unknown },
   ])

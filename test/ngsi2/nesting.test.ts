@@ -43,7 +43,7 @@ test('no payload that is read at once may be nested deeper than 200 levels, wher
 
 test('hundreds of deeply nested templates are refused by every front end, which answer as before', async (t) => {
   const broker = await RunningBroker.start(t, ['-httpThreads', '2'])
-  const ask = async (kind: 'httpCustom' | 'mqttCustom', levels: number): Promise<string> => {
+  const subscribe = async (kind: 'httpCustom' | 'mqttCustom', levels: number): Promise<string> => {
     const response = await fetch(`${broker.url}/v2/subscriptions`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Connection: 'close' },
@@ -55,13 +55,13 @@ test('hundreds of deeply nested templates are refused by every front end, which 
   const statuses = new Set<string>()
   for (let round = 0; round < 15; round += 1) {
     const requests = Array.from({ length: 20 }, (_, at) =>
-      ask(at % 2 === 0 ? 'httpCustom' : 'mqttCustom', 2000 + 70 * at),
+      subscribe(at % 2 === 0 ? 'httpCustom' : 'mqttCustom', 2000 + 70 * at),
     )
     for (const status of await Promise.all(requests)) statuses.add(status)
   }
   t.same([...statuses], [`400 ${JSON.stringify(refusal)}`])
   for (let at = 0; at < 20; at += 1) {
-    t.match(await ask('httpCustom', 1), /^201/)
+    t.match(await subscribe('httpCustom', 1), /^201/)
     const { status } = await broker.send('GET', '/v2/entities')
     t.equal(status, 200)
   }

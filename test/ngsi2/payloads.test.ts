@@ -157,10 +157,10 @@ test('types have their defaults, dates are instants, an ID is that of an instanc
 })
 
 test('attributes alone have neither id nor type, and are not none [NGSIv2 context 8.5]', async (t) => {
-  const refused = (body: unknown) => refusalOf(parseAttributeMembers(JSON.stringify(body), 'normalized'))
-  t.same(refused({ id: 'V1' }), bad('entity id specified in payload'))
-  t.same(refused({ type: 'Vat' }), bad('entity type specified in payload'))
-  t.same(refused({}), bad('empty payload'))
+  const refusal = (body: unknown) => refusalOf(parseAttributeMembers(JSON.stringify(body), 'normalized'))
+  t.same(refusal({ id: 'V1' }), bad('entity id specified in payload'))
+  t.same(refusal({ type: 'Vat' }), bad('entity type specified in payload'))
+  t.same(refusal({}), bad('empty payload'))
 })
 
 test('one attribute, and one value as JSON or as text [NGSIv2 context 9.2, 9.3]', async (t) => {

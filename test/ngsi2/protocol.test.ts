@@ -20,8 +20,8 @@ test('GET /v2 names the collections [NGSIv2 context 1.1]', async (t) => {
     subscriptions_url: '/v2/subscriptions',
     registrations_url: '/v2/registrations',
   }
-  t.strictSame(await client.ask('GET', '/v2'), [200, collections])
-  t.strictSame(await client.ask('GET', '/v2/'), [200, collections])
+  t.strictSame(await client.request('GET', '/v2'), [200, collections])
+  t.strictSame(await client.request('GET', '/v2/'), [200, collections])
 })
 
 test('paths that nobody has are told by what is wrong with them [NGSIv2 context 1.1]', async (t) => {
@@ -46,7 +46,7 @@ test('paths that nobody has are told by what is wrong with them [NGSIv2 context 
     ['/v2%2Fentities', noService],
   ] as const) {
     for (const verb of ['GET', 'DELETE', 'POST']) {
-      t.strictSame(await client.ask(verb, path, verb === 'POST' ? {} : undefined), [400, body], `${verb} ${path}`)
+      t.strictSame(await client.request(verb, path, verb === 'POST' ? {} : undefined), [400, body], `${verb} ${path}`)
     }
   }
   t.strictSame(
@@ -59,7 +59,7 @@ test('paths that nobody has are told by what is wrong with them [NGSIv2 context 
 test('what is no identifier in the path is refused [NGSIv2 context 4.1]', async (t) => {
   const client = new Client(broker, '')
   for (const id of ['V%3C', 'V%201', 'V%23', 'V%2F1', 'V%C3%A9', 'V%26', 'V%']) {
-    t.strictSame(await client.ask('GET', `/v2/entities/${id}`), [400, badRequest('invalid character in URI')], id)
+    t.strictSame(await client.request('GET', `/v2/entities/${id}`), [400, badRequest('invalid character in URI')], id)
   }
 })
 
@@ -67,13 +67,13 @@ test('an empty id of a subscription is a malformed one, for each verb [NGSIv2 co
   const client = new Client(broker, '')
   const missing = (description: string) => [404, { error: 'NotFound', description }]
   const malformed = [400, badRequest('Invalid subscription ID: bad length - 24 chars expected')]
-  t.strictSame(await client.ask('GET', '/v2/subscriptions//'), malformed)
+  t.strictSame(await client.request('GET', '/v2/subscriptions//'), malformed)
   t.strictSame(
-    await client.ask('DELETE', '/v2/subscriptions//'),
+    await client.request('DELETE', '/v2/subscriptions//'),
     missing('The requested subscription has not been found. Check id'),
   )
   const patch = { throttling: 3 }
-  t.strictSame(await client.ask('PATCH', '/v2/subscriptions//', patch), missing('subscription id not found'))
+  t.strictSame(await client.request('PATCH', '/v2/subscriptions//', patch), missing('subscription id not found'))
 })
 
 test('the head is checked in the order of every interface [NGSIv2 context 1.4]', async (t) => {

@@ -11,17 +11,17 @@ const unknown = { error: 'NotFound', description: 'The requested registration ha
 
 /** Registers, and gives the path of what was made. */
 async function made(t: Test, broker: Requests, body: unknown = minimal, headers: Record<string, string> = {}) {
-  const { status, text, headers: answered } = await broker.send('POST', '/v2/registrations', body, headers)
+  const { status, text, headers: received } = await broker.send('POST', '/v2/registrations', body, headers)
   t.same([status, text], [201, ''])
-  const location = answered.get('location') ?? ''
+  const location = received.get('location') ?? ''
   t.match(location, /^\/v2\/registrations\/[0-9a-f]{24}$/)
   return location
 }
 
 async function listed(broker: Requests, query = '', headers: Record<string, string> = {}) {
-  const { json, headers: answered } = await broker.send('GET', `/v2/registrations${query}`, undefined, headers)
+  const { json, headers: received } = await broker.send('GET', `/v2/registrations${query}`, undefined, headers)
   const descriptions = (json as { description?: string }[]).map(({ description }) => description)
-  return { descriptions, count: answered.get('fiware-total-count') }
+  return { descriptions, count: received.get('fiware-total-count') }
 }
 
 test('a minimal registration is shown with the defaults, one with everything as it was given', async (t) => {
@@ -141,16 +141,16 @@ test('the first thing that is wrong with a payload is told, and nothing is regis
   const broker = await RunningBroker.tenant()
   const json = { 'Content-Type': 'application/json' }
   for (const [body, description] of refusals) {
-    const { status, json: answered } = await broker.send('POST', '/v2/registrations', body, json)
-    t.same([status, answered], [400, { error: 'BadRequest', description }], description)
+    const { status, json: refusal } = await broker.send('POST', '/v2/registrations', body, json)
+    t.same([status, refusal], [400, { error: 'BadRequest', description }], description)
   }
   for (const [body, description] of [
     [entity({ idPattern: 'Street-.*' }), 'Unsupported idPattern'],
     [entity({ id: 'a', typePattern: '.*' }, { idPattern: '^a' }), 'Unsupported idPattern'],
     [provided({ entities: [{ id: 'a', typePattern: '.*' }], attrs: 1 }), 'typePattern is not supported'],
   ] as const) {
-    const { status, json: answered } = await broker.send('POST', '/v2/registrations', body)
-    t.same([status, answered], [501, { error: 'NotImplemented', description }])
+    const { status, json: refusal } = await broker.send('POST', '/v2/registrations', body)
+    t.same([status, refusal], [501, { error: 'NotImplemented', description }])
   }
   t.equal((await broker.send('POST', '/v2/registrations')).status, 411)
   const { entities, attrs } = { entities: 100, attrs: 51 }
@@ -171,11 +171,11 @@ test('the first thing that is wrong with a payload is told, and nothing is regis
 test('patterns that take too much together are refused before all of them are read', async (t) => {
   const broker = await RunningBroker.tenant()
   const patterns = Array.from({ length: 5000 }, (_, number) => ({ idPattern: `(a|b${number}){90}` }))
-  const refused = async (): Promise<void> => {
+  const checkRefusal = async (): Promise<void> => {
     const { status, json } = await broker.send('POST', '/v2/registrations', entity(...patterns))
     t.same([status, json], [400, { error: 'BadRequest', description: 'Invalid regex for entity idPattern' }])
   }
-  t.ok(await staysWithin(2000, refused, () => performance.now()))
+  t.ok(await staysWithin(2000, checkRefusal, () => performance.now()))
 })
 
 test('a registration without entities is kept, and unknown members are ignored', async (t) => {
@@ -343,6 +343,6 @@ test('availability subscriptions of NGSIv1 are notified of registrations of NGSI
   await made(t, broker, entity({ idPattern: '.*', type: 'Street' }))
   await made(t, broker)
   await until(() => end.received.length >= 2)
-  const told = end.bodies.map((body) => JSON.parse(body).contextRegistrationResponses.length)
-  t.same(told, [1, 2])
+  const counts = end.bodies.map((body) => JSON.parse(body).contextRegistrationResponses.length)
+  t.same(counts, [1, 2])
 })

@@ -62,7 +62,7 @@ const options = { multiservice: true, queryTimeout_ms: 30_000 }
 const deprecated = { note: () => undefined }
 
 /** What a request is answered; an error when its payload is refused, so that it does not count. */
-async function answerOf(broker: Broker, sent: Sent): Promise<Result<ApiResponse, ApiResponse>> {
+async function responseTo(broker: Broker, sent: Sent): Promise<Result<ApiResponse, ApiResponse>> {
   const { resources, parseServicePaths } = ngsi2Interface({ broker, options, deprecated })
   const operation = resources.find(({ pattern }) => pattern === sent.pattern)?.operations[sent.verb]
   if (operation === undefined) throw new Error(`there is no ${sent.verb} ${sent.pattern}`)
@@ -177,9 +177,9 @@ test('a raw write does and answers what the same request does that the front end
     fc.asyncProperty(fc.array(sent, { minLength: 1, maxLength: 12 }), async (requests) => {
       const [raw, read] = [memory(), memory()]
       for (const request of [first, ...requests]) {
-        const answered = await answerOf(raw.broker, request)
-        assert.deepEqual(answered, await answerOf(read.broker, { ...request, body: request.body + spaces }))
-        if (answered.ok && answered.value.status < 300) done += 1
+        const response = await responseTo(raw.broker, request)
+        assert.deepEqual(response, await responseTo(read.broker, { ...request, body: request.body + spaces }))
+        if (response.ok && response.value.status < 300) done += 1
       }
       assert.deepEqual(raw.held(), read.held())
       assert.equal(read.raw(), 0)
@@ -195,8 +195,8 @@ test('nearly every write of one entity is read by its partition', async () => {
   const vat = JSON.stringify({ id: 'Vat1', heat: { value: 1, metadata: { unit: { value: 'C' } } } })
   const bodies = [vat, `{"actionType":"append","entities":[${vat}]}`, body, body, body, '{"value":2}', '{"k":2}']
   for (const [at, [verb, pattern]] of operations.entries()) {
-    const answered = await answerOf(broker, { verb, pattern, parameters: {}, headers: {}, body: bodies[at] ?? '' })
-    assert(answered.ok && answered.value.status < 300, `${verb} ${pattern}: ${JSON.stringify(answered)}`)
+    const response = await responseTo(broker, { verb, pattern, parameters: {}, headers: {}, body: bodies[at] ?? '' })
+    assert(response.ok && response.value.status < 300, `${verb} ${pattern}: ${JSON.stringify(response)}`)
   }
   assert.equal(raw(), operations.length)
 })
@@ -206,10 +206,10 @@ test('plain text is read as such by the partition, too', async (t) => {
   const headers = { 'content-type': 'text/plain; charset=utf-8' }
   const put = { verb: 'PUT', pattern: '/v2/entities/{id}/attrs/{name}/value', parameters: {}, headers } as const
   const created = { ...put, verb: 'POST', pattern: '/v2/entities', body: '{"id":"Vat1","heat":{"value":1}}' } as const
-  t.match(await answerOf(broker, created), { ok: true, value: { status: 201, headers: { Location: /Vat1/ } } })
-  t.same(await answerOf(broker, { ...put, body: '"hot"' }), ok({ status: 204 }))
+  t.match(await responseTo(broker, created), { ok: true, value: { status: 201, headers: { Location: /Vat1/ } } })
+  t.same(await responseTo(broker, { ...put, body: '"hot"' }), ok({ status: 204 }))
   t.match(held(), [{ attributes: [{ value: 'hot' }] }])
-  t.match(await answerOf(broker, { ...put, body: 'hot' }), { ok: false, error: { status: 400 } })
+  t.match(await responseTo(broker, { ...put, body: 'hot' }), { ok: false, error: { status: 400 } })
 })
 
 test('what a write says beside its payload is a number and comes back', async () => {

@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { type Requests, RunningBroker } from '../running.js'
 import { until } from '../until.js'
 
@@ -12,20 +12,20 @@ interface Watched<Broker extends Requests = Requests> {
   readonly id: string
 }
 
-interface Asked {
+interface Wanted {
   readonly condition?: unknown
   readonly notification?: object
   readonly more?: object
 }
 
-async function watched(t: Test, asked: Asked = {}): Promise<Watched> {
-  return watchedAt(t, await RunningBroker.tenant(), asked)
+async function watched(t: Test, wanted: Wanted = {}): Promise<Watched> {
+  return watchedAt(t, await RunningBroker.tenant(), wanted)
 }
 
 async function watchedAt<Broker extends Requests>(
   t: Test,
   broker: Broker,
-  { condition, notification, more }: Asked = {},
+  { condition, notification, more }: Wanted = {},
 ): Promise<Watched<Broker>> {
   const end = await FarEnd.listen(t)
   const subject = { entities: [{ idPattern: '^Vat-', type: 'Vat' }], ...(condition !== undefined && { condition }) }
@@ -159,8 +159,8 @@ test('to a subscription that does not hear of metadata, an update of nothing els
   t.equal((await put(1, 'C')).status, 204)
   t.equal((await put(1, 'F', '?options=forcedUpdate')).status, 204)
   t.equal((await put(2, 'F')).status, 204)
-  const told = (await bodiesOf(w, 3)).map((body) => (body as { data: unknown }).data)
-  t.same(told, [[['entityUpdate']], [['entityChange']], [['entityChange']]])
+  const notified = (await bodiesOf(w, 3)).map((body) => (body as { data: unknown }).data)
+  t.same(notified, [[['entityUpdate']], [['entityChange']], [['entityChange']]])
 })
 
 test('a oneshot fires once, over a restart, until it is set again', async (t) => {
@@ -186,11 +186,11 @@ test('a oneshot fires once, over a restart, until it is set again', async (t) =>
 test('what is made before a pause waits for its end; what happens during it is never told', async (t) => {
   const w = await watched(t)
   const patch = (body: unknown) => w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, body)
-  w.end.respond = answering(500)
+  w.end.respond = responding(500)
   await update(w.broker, 'APPEND', { heat: '1' })
   await bodiesOf(w, 1)
   t.equal((await patch({ status: 'inactive' })).status, 204)
-  w.end.respond = answering(200)
+  w.end.respond = responding(200)
   await update(w.broker, 'UPDATE', { heat: '2' })
   t.equal((await patch({ status: 'active' })).status, 204)
   await update(w.broker, 'UPDATE', { heat: '3' })
@@ -202,7 +202,7 @@ test('what is made before a pause waits for its end; what happens during it is n
 
 test('too many failures in a row make a subscription inactive, and nothing is lost by it', async (t) => {
   const w = await watchedAt(t, await RunningBroker.start(t), { notification: { maxFailsLimit: 2 } })
-  w.end.respond = answering(500)
+  w.end.respond = responding(500)
   await update(w.broker, 'APPEND', { heat: '1' })
   const shown = async () => (await w.broker.send('GET', `/v2/subscriptions/${w.id}`)).text
   await until(async () => (await shown()).includes('"status":"inactive"'))
@@ -211,7 +211,7 @@ test('too many failures in a row make a subscription inactive, and nothing is lo
   // The lines of another thread come when they come.
   await w.broker.writes(disabled)
   t.equal(w.end.received.length, 3)
-  w.end.respond = answering(200)
+  w.end.respond = responding(200)
   t.equal((await w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, { status: 'active' })).status, 204)
   await bodiesOf(w, 4)
   await until(async () => !(await shown()).includes('failsCounter'))

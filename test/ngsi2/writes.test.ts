@@ -38,7 +38,7 @@ test('entities and attributes are written by every operation, and each refusal h
   })
   const notFound = error(404, 'NotFound', 'The requested entity has not been found. Check type and id')
   const vat = { id: 'Vat1', type: 'Vat', heat: { value: 61.5 }, lid: { value: 'open', type: 'State' } }
-  const rows: readonly (readonly [sent: Sent, answer: object])[] = [
+  const rows: readonly (readonly [sent: Sent, response: object])[] = [
     [
       { verb: 'POST', path: '/entities', body: vat },
       { status: 201, location: '/v2/entities/Vat1?type=Vat', text: '' },

@@ -16,13 +16,13 @@ import { byToken, GivenNode, levelOf } from './given.js'
 
 const caller = { self: { cluster: 'c', node: 'a' }, security: byToken }
 
-function asked(from: NodeAddress, most_bytes = 2 ** 30): ReturnType<typeof fetchCheckpoint> {
+function fetchFrom(from: NodeAddress, most_bytes = 2 ** 30): ReturnType<typeof fetchCheckpoint> {
   return fetchCheckpoint(from, caller, 0, most_bytes)
 }
 
 /** Fetches partition 0 into a file; what is wrong when that fails. */
 async function fetched(from: NodeAddress, file: string): Promise<number | string> {
-  const snapshot = await asked(from)
+  const snapshot = await fetchFrom(from)
   if (!snapshot.ok) return snapshot.error.reason
   try {
     await pipeline(snapshot.value.pieces, createWriteStream(file))
@@ -77,7 +77,7 @@ test('a partition is copied as it was at one commit, while it goes on; what open
     endTransfer: async () => store.unpin('transfer'),
   }
   const { applied } = store
-  const snapshot = await asked(node.address)
+  const snapshot = await fetchFrom(node.address)
   await Promise.all(Array.from({ length: 300 }, (_, at) => mailbox.ask(levelOf(`F${at}`, 'y'.repeat(500)))))
   t.ok(snapshot.ok)
   if (!snapshot.ok) return
@@ -105,7 +105,7 @@ test('a snapshot that is cut anywhere is none, and what was kept for it is let g
   const whole = readFileSync(join(folder, 'whole'))
   t.same([whole.length, whole.toString('latin1', 2, 9)], [700_000, 'patched'])
   for (const after_bytes of [0, 100, 5_000, 400_000, 700_000, 700_150]) {
-    const proxy = await CuttingProxy.before(t, node, [{ of: 'answers', after_bytes }])
+    const proxy = await CuttingProxy.before(t, node, [{ of: 'responses', after_bytes }])
     t.type(await fetched(proxy.address('b'), join(folder, 'cut')), 'string', `after ${after_bytes} bytes`)
   }
   await until(() => pins.released === pins.begun)
@@ -115,7 +115,7 @@ test('a snapshot that is cut anywhere is none, and what was kept for it is let g
 test('a snapshot that was damaged on its way is known, and one whose commit was not kept until its end', async (t) => {
   const { node, pins, folder } = await giving(t, 300_000)
   const proxy = await CuttingProxy.before(t, node)
-  proxy.damageAnswersAt(200_000)
+  proxy.damageResponsesAt(200_000)
   t.match(await fetched(proxy.address('b'), join(folder, 'snapshot')), /damaged on its way/)
   pins.wasKept = false
   t.type(await fetched(node.address, join(folder, 'snapshot')), 'string')
@@ -126,13 +126,13 @@ test('a snapshot that was damaged on its way is known, and one whose commit was 
 test('a node without a snapshot says so; one that is too large is not begun; a reader that stops lets go', async (t) => {
   const { node, pins } = await giving(t, 3_000_000)
   node.transfers = { beginTransfer: async () => undefined, endTransfer: async () => false }
-  t.match(await asked(node.address), { ok: false, error: { reason: 'it sends no snapshot now' } })
+  t.match(await fetchFrom(node.address), { ok: false, error: { reason: 'it sends no snapshot now' } })
   node.transfers = pins
-  t.match(await asked(node.address, 1000), {
+  t.match(await fetchFrom(node.address, 1000), {
     ok: false,
     error: { reason: /3000000 bytes, and there is room for 1000/ },
   })
-  const snapshot = await asked(node.address)
+  const snapshot = await fetchFrom(node.address)
   t.ok(snapshot.ok)
   if (snapshot.ok) {
     await snapshot.value.pieces.next()

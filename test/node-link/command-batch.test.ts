@@ -184,12 +184,16 @@ test('what is JSON and no batch is refused, with the reason', async (t) => {
     { error: { what: 'its text is no list of commands' } },
     'its body is missing',
   )
-  const said = (runs: unknown, text = '[]') =>
+  const parsedOutcomes = (runs: unknown, text = '[]') =>
     parseOutcomesBody(frameOf({ text: JSON.stringify(runs), bodies: [text] }), 2)
-  t.match(said([{ commands: 2, refusal: 'mailboxFull' }]), { ok: true })
-  t.match(said([{ commands: 2, refusal: 'mailboxFull' }], '[{"kind":"pong"}]'), { error: { what: /has 1 replies/ } })
-  t.match(said([{ commands: 2, turn: [1, 2] }], '[{"kind":"pong"}]'), { error: { what: /says that there are 2/ } })
-  t.match(said([{ commands: 2, deferred: true, batch: 1 }]), { ok: true, value: { batch: 1 } })
+  t.match(parsedOutcomes([{ commands: 2, refusal: 'mailboxFull' }]), { ok: true })
+  t.match(parsedOutcomes([{ commands: 2, refusal: 'mailboxFull' }], '[{"kind":"pong"}]'), {
+    error: { what: /has 1 replies/ },
+  })
+  t.match(parsedOutcomes([{ commands: 2, turn: [1, 2] }], '[{"kind":"pong"}]'), {
+    error: { what: /says that there are 2/ },
+  })
+  t.match(parsedOutcomes([{ commands: 2, deferred: true, batch: 1 }]), { ok: true, value: { batch: 1 } })
   const later = (runs: unknown) => parseLaterOutcomesBody(frameOf({ text: JSON.stringify(runs), bodies: ['[]'] }))
   t.match(later([{ commands: 2, refusal: 'mailboxFull', batch: 1, at: 3 }]), { ok: true })
   t.match(later([{ commands: 2, refusal: 'mailboxFull', batch: 1 }]), { error: { what: /what its outcomes are of/ } })
@@ -206,7 +210,7 @@ test('what is JSON and no batch is refused, with the reason', async (t) => {
     3,
     [[]],
   ]) {
-    t.match(said(wrong), { ok: false }, JSON.stringify(wrong))
+    t.match(parsedOutcomes(wrong), { ok: false }, JSON.stringify(wrong))
   }
 })
 

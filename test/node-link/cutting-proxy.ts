@@ -7,7 +7,7 @@ import type { NodeAddress } from '../../src/cluster/membership/route-table.js'
 export interface Cut {
   readonly after_bytes: number
   /** Which of both directions is counted. */
-  readonly of: 'requests' | 'answers'
+  readonly of: 'requests' | 'responses'
   /** Requests that were not forwarded by then arrive all the same, so much later; what is answered to them is lost. */
   readonly late_ms?: number
 }
@@ -50,7 +50,7 @@ export class CuttingProxy {
   }
 
   /** Changes one byte of what the next connections answer. */
-  damageAnswersAt(at: number): void {
+  damageResponsesAt(at: number): void {
     this.#damagedAt = at
   }
 
@@ -136,13 +136,13 @@ export class CuttingProxy {
       client.destroy()
       setTimeout(() => server.write(piece.subarray(passing.length)), cut.late_ms)
     })
-    let answered = 0
+    let passed = 0
     server.on('data', (piece: Buffer) => {
       if (isCut) return
-      const at = this.#damagedAt - answered
+      const at = this.#damagedAt - passed
       if (at >= 0 && at < piece.length) piece.writeUInt8((piece[at] ?? 0) ^ 1, at)
-      answered += piece.length
-      const passing = counted('answers', piece)
+      passed += piece.length
+      const passing = counted('responses', piece)
       client.write(passing)
       if (passing.length === piece.length) return
       isCut = true

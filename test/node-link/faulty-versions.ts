@@ -24,7 +24,7 @@ export const faultyVersions: Readonly<Record<string, Version>> = {
   'batches are bound to the election, and not to the refusals before': { ...present, refusalOf: refusalsDoNotCount },
   'an update is answered at once when its connection breaks, and may be carried out later': {
     ...present,
-    queueStep: answersAtOnce,
+    queueStep: respondsAtOnce,
   },
   'an update whose connection broke is sent again, although it may be carried out': {
     ...present,
@@ -52,7 +52,7 @@ function refusalsDoNotCount(...[batch, begun, tenure]: Parameters<typeof refusal
   return refusalOf(batch, begun, tenure && refusals !== undefined ? { ...tenure, refusals } : tenure)
 }
 
-function answersAtOnce(queue: RemoteQueue, event: QueueEvent, moment: QueueMoment): Step {
+function respondsAtOnce(queue: RemoteQueue, event: QueueEvent, moment: QueueMoment): Step {
   const [next, effects] = queueStep(queue, event, moment)
   const responses = next.unanswered.map(({ entry }): QueueEffect => {
     return { kind: 'reply', entry: entry.number, result: err({ kind: 'outcomeUnknown' }) }

@@ -75,7 +75,7 @@ test('replies come with what their turn took', async (t) => {
 })
 
 test('what was under way on a broken connection is not known, and never sent again', async (t) => {
-  for (const of of ['requests', 'answers'] as const) {
+  for (const of of ['requests', 'responses'] as const) {
     const node = await GivenNode.start(t)
     const wasOpened = new Set<boolean>()
     for (let after_bytes = of === 'requests' ? 100 : 0; after_bytes < 900; after_bytes += 150) {
@@ -92,7 +92,7 @@ test('what was under way on a broken connection is not known, and never sent aga
       t.same([proxy.accepted, done < 6], [1, true], 'there is no second connection')
       t.ok(node.taken.length >= done && node.taken.length <= (isOpened ? 6 : 0))
     }
-    t.same(wasOpened, new Set([false, true]), 'before the first answer nothing is sent')
+    t.same(wasOpened, new Set([false, true]), 'before the first response nothing is sent')
   }
 })
 
@@ -117,10 +117,10 @@ function noted(
   route: BatchRoute,
   commands: readonly Command[],
   nameOf: (at: number) => string,
-  answered: string[],
+  events: string[],
 ): void {
   route.send(commands, soon(), ({ outcomes, at }) => {
-    for (const [index, kind] of kinds(outcomes).entries()) answered.push(`${nameOf(at?.[index] ?? index)} ${kind}`)
+    for (const [index, kind] of kinds(outcomes).entries()) events.push(`${nameOf(at?.[index] ?? index)} ${kind}`)
   })
 }
 
@@ -128,18 +128,18 @@ test('a quick update is answered before slow ones of another request of its batc
   const node = await GivenNode.start(t)
   const proxy = await CuttingProxy.before(t, node)
   const route = await opened(linkTo(t, [proxy.address('b')]))
-  const answered: string[] = []
+  const events: string[] = []
   const slow = slowElements(20)
   const mixed = [...slow.slice(0, 10), levelOf('Quick', '1'), ...slow.slice(10)]
-  noted(route, mixed, (at) => (at === 10 ? 'quick' : `slow ${at - Number(at > 10)}`), answered)
-  await until(() => answered.includes('quick updated'))
-  const before = answered.length
-  noted(route, [levelOf('Later', '1')], () => 'later', answered)
-  await until(() => answered.includes('later updated'))
-  t.ok(before < 21 && answered.indexOf('later updated') < 21, `${before}, ${answered}`)
-  await until(() => answered.length === 22)
+  noted(route, mixed, (at) => (at === 10 ? 'quick' : `slow ${at - Number(at > 10)}`), events)
+  await until(() => events.includes('quick updated'))
+  const before = events.length
+  noted(route, [levelOf('Later', '1')], () => 'later', events)
+  await until(() => events.includes('later updated'))
+  t.ok(before < 21 && events.indexOf('later updated') < 21, `${before}, ${events}`)
+  await until(() => events.length === 22)
   t.same(
-    answered.filter((each) => each.startsWith('slow')),
+    events.filter((each) => each.startsWith('slow')),
     slow.map((_, at) => `slow ${at} rawUpdate`),
     'elements of one request in their order',
   )
@@ -150,22 +150,22 @@ test('of a connection that breaks in the middle of a batch what was answered is,
   const node = await GivenNode.start(t)
   const proxy = await CuttingProxy.before(t, node)
   const route = await opened(linkTo(t, [proxy.address('b')]))
-  const answered: string[] = []
-  noted(route, [...slowElements(30), levelOf('Quick', '1')], String, answered)
-  await until(() => answered.length > 0)
+  const events: string[] = []
+  noted(route, [...slowElements(30), levelOf('Quick', '1')], String, events)
+  await until(() => events.length > 0)
   proxy.cut()
-  await until(() => answered.length === 31)
-  t.equal(new Set(answered.map((each) => each.split(' ')[0])).size, 31, 'each has one outcome')
-  const unknown = answered.filter((each) => each.endsWith('unanswered'))
+  await until(() => events.length === 31)
+  t.equal(new Set(events.map((each) => each.split(' ')[0])).size, 31, 'each has one outcome')
+  const unknown = events.filter((each) => each.endsWith('unanswered'))
   t.ok(unknown.length > 0 && unknown.length < 31)
-  t.same(answered.slice(-unknown.length), unknown)
-  t.ok(answered.includes('30 updated'))
+  t.same(events.slice(-unknown.length), unknown)
+  t.ok(events.includes('30 updated'))
   const sender = { slot: 0, frontEnd: 0, partition: 0 }
   await until(() => node.senders.isQuiet(sender))
   t.equal(node.partition.store.entityCount, 31, 'what has arrived is carried out')
 })
 
-test('answers with later outcomes that cannot be read, or are of what was not sent, end the connection', async (t) => {
+test('responses with later outcomes that cannot be read, or are of what was not sent, end the connection', async (t) => {
   const node = await GivenNode.start(t)
   const lines: string[] = []
   const link = linkTo(t, [node.address], undefined, { warn: (line) => lines.push(line) })
@@ -179,10 +179,10 @@ test('answers with later outcomes that cannot be read, or are of what was not se
       outcomes.map((each) => ({ ...each, at: each.at + 100 })),
     )
   }
-  const answered: string[] = []
-  noted(await opened(link), [...slowElements(5), levelOf('Quick', '1')], String, answered)
-  await until(() => answered.length === 6)
-  t.ok(answered.includes('5 updated') && answered.includes('4 unanswered'))
+  const events: string[] = []
+  noted(await opened(link), [...slowElements(5), levelOf('Quick', '1')], String, events)
+  await until(() => events.length === 6)
+  t.ok(events.includes('5 updated') && events.includes('4 unanswered'))
   t.match(lines, [/cannot be read: it has outcomes of what was not sent/])
 })
 

@@ -69,7 +69,7 @@ test('a node that is not reached, refuses, or does not answer in time is silent,
   t.match(await link.positions('x', [0]), { error: { reason: 'node x is no member of the cluster' } })
 })
 
-test('an answer that is not one to the question is none', async (t) => {
+test('a response that is not one to the question is none', async (t) => {
   const node = await GivenNode.start(t)
   const link = linkTo(t, [node.address])
   const wrong: readonly unknown[] = [[], [1, 2], ['1'], [-1], [0.5], [{}]]

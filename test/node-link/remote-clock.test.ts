@@ -4,7 +4,7 @@ import { fromClock, ownClock, RemoteClock } from '../../src/cluster/link/remote-
 test('a moment said by the clock of another node is never later than was meant, and as early as the quickest answer was late', async (t) => {
   const clock = new RemoteClock()
   t.equal(clock.at(0), undefined)
-  // The other clock is 1,000 s ahead; answers are on their way for 30, 2 and 400 ms.
+  // The other clock is 1,000 s ahead; responses are on their way for 30, 2 and 400 ms.
   const heard = (now_ms: number, late_ms: number) => clock.heard(now_ms + 1_000_000 - late_ms, now_ms)
   heard(0, 30)
   t.equal(clock.at(0), 999_970)

@@ -222,19 +222,19 @@ test('a batch that is answered in part keeps no other one from being sent, and g
   const room = new MailboxCapacity(1000)
   const box = mailbox(t, linkTo(t, []), new Routes('b'), { open: () => route, room })
   const requests: ReturnType<RemoteMailbox['ask']>[] = []
-  const answered: number[] = []
-  const ask = (level: number): void => {
+  const replied: number[] = []
+  const send = (level: number): void => {
     const each = box.ask(levelOf('A', String(level)))
     requests.push(each)
-    void each.then(() => answered.push(level))
+    void each.then(() => replied.push(level))
   }
-  ask(0)
-  ask(1)
-  ask(2)
+  send(0)
+  send(1)
+  send(2)
   await until(() => takes.length === 1)
-  ask(3)
+  send(3)
   await until(() => takes.length === 2)
-  ask(4)
+  send(4)
   await new Promise((resolve) => setImmediate(resolve))
   t.equal(takes.length, 2, 'as many as may be under way')
   takes[0]?.({ outcomes: [acked], at: [1] })
@@ -245,7 +245,7 @@ test('a batch that is answered in part keeps no other one from being sent, and g
   takes[2]?.({ outcomes: [], at: [] })
   takes[2]?.({ outcomes: [acked], at: [0] })
   await Promise.all(requests)
-  t.same(answered, [1, 2, 0, 3, 4])
+  t.same(replied, [1, 2, 0, 3, 4])
   t.equal(room.taken, 0)
 })
 
@@ -273,14 +273,14 @@ test('what was deferred on a way that is refused and breaks is not known; what w
 test('on its own node too a quick update is answered before the slow ones that were put in with it', async (t) => {
   const { partition } = await GivenNode.start(t, 'a')
   const box = mailbox(t, linkTo(t, []), new Routes('a'), { open: () => new LocalRoute(partition.mailbox) })
-  const answered: string[] = []
+  const replied: string[] = []
   const slow = slowElements(10)
   await Promise.all(
     [...slow.slice(0, 9), levelOf('Quick', '1'), ...slow.slice(9)].map((each) =>
-      box.ask(each).then(() => answered.push(each.kind)),
+      box.ask(each).then(() => replied.push(each.kind)),
     ),
   )
-  t.ok(answered.indexOf('update') < 9, `${answered}`)
+  t.ok(replied.indexOf('update') < 9, `${replied}`)
 })
 
 test('what waits too long is given up: not carried out, or not known when it was sent', async (t) => {
@@ -465,7 +465,7 @@ async function history(t: Test, cuts: readonly Cut[]): Promise<void> {
 test('over connections that break anywhere each command is carried out once at most, and in order', async (t) => {
   const cut = fc.record({
     after_bytes: fc.nat(6_000),
-    of: fc.constantFrom<Cut['of']>('requests', 'answers'),
+    of: fc.constantFrom<Cut['of']>('requests', 'responses'),
     late_ms: fc.constantFrom(undefined, 0, 5),
   })
   await fc.assert(

@@ -19,8 +19,8 @@ class GivenStreams implements StreamingCourier {
   refusal: 'full' | undefined
   send: (piece: StreamPiece) => void = () => {}
 
-  async open(asked: StreamRequest, take: (piece: StreamPiece) => void) {
-    this.requests.push(asked)
+  async open(wanted: StreamRequest, take: (piece: StreamPiece) => void) {
+    this.requests.push(wanted)
     this.send = take
     if (this.refusal !== undefined) return err(this.refusal)
     // Something may be there at once.

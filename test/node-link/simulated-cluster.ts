@@ -8,7 +8,7 @@ import { SimulatedTime } from './simulated-time.js'
 const patience_ms = 1000
 const clients_ms = 1500
 
-/** An entity with its only client, which sends 1, 2, 3 …, each when it has an answer to the one before. */
+/** An entity with its only client, which sends 1, 2, 3 …, each when it has a response to the one before. */
 interface Entity {
   readonly number: number
   sent: number
@@ -20,7 +20,7 @@ interface Entity {
 
 /** Three nodes with a partition, four front ends, and clients: everything that happens, and when, comes from the seed. */
 export class SimulatedCluster {
-  readonly #isTold: boolean
+  readonly #keepsStory: boolean
   readonly #version: Version
   readonly #time: SimulatedTime
   readonly #log: SimulatedLog
@@ -33,12 +33,12 @@ export class SimulatedCluster {
   #owner = 'a'
   /** What has happened, for who repeats a seed. */
   readonly story: string[] = []
-  /** Answers by their kind. */
+  /** Responses by their kind. */
   readonly responses = new Map<string, number>()
 
   /** `isTold` says whether its story is kept. */
-  constructor(seed: number, isTold: boolean, version: Version = present) {
-    this.#isTold = isTold
+  constructor(seed: number, keepsStory: boolean, version: Version = present) {
+    this.#keepsStory = keepsStory
     this.#version = version
     this.#time = new SimulatedTime(seed)
     this.#log = new SimulatedLog((update) => this.#carriedOut(update))
@@ -56,7 +56,7 @@ export class SimulatedCluster {
     const faults = 2 + random.below(8)
     for (let fault = 0; fault < faults; fault += 1) this.#time.after(random.below(clients_ms), () => this.#fault())
     this.#time.runUntil(clients_ms + 1)
-    // Each answer comes in time, whatever goes on; then everything ends.
+    // Each response comes in time, whatever goes on; then everything ends.
     this.#time.runUntil(clients_ms + 2 * patience_ms)
     for (const front of this.#fronts) {
       if (front.open > 0) throw new Error(`${front.open} updates are not answered`)
@@ -229,6 +229,6 @@ export class SimulatedCluster {
   }
 
   #told(what: () => string): void {
-    if (this.#isTold) this.story.push(`${this.#time.now_ms.toFixed(1)} ${what()}`)
+    if (this.#keepsStory) this.story.push(`${this.#time.now_ms.toFixed(1)} ${what()}`)
   }
 }

@@ -13,7 +13,7 @@ export type SimulatedRequest =
   | { readonly kind: 'later' }
   | { readonly kind: 'batch'; readonly updates: readonly SimulatedUpdate[]; readonly until_ms: number }
 
-export type SimulatedAnswer =
+export type SimulatedResponse =
   | { readonly kind: 'opened'; readonly epoch: number; readonly clock_ms: number }
   | ({ readonly kind: 'outcomes'; readonly clock_ms: number } & FirstOutcomes)
   | { readonly kind: 'later'; readonly later: readonly PlacedOutcome[]; readonly clock_ms: number }
@@ -41,17 +41,18 @@ export class SimulatedConnection {
   readonly #later = new LaterOutcomes()
   /** Until then nothing arrives, each way. */
   #arriving_ms = 0
-  #answering_ms = 0
+  #responding_ms = 0
   /** Of a broken connection: until then nothing arrives at the node. */
   #late_ms = 0
   readonly #sent: {
     readonly at_ms: number
     readonly request: SimulatedRequest
-    readonly take: (response: SimulatedAnswer) => void
+    readonly take: (response: SimulatedResponse) => void
   }[] = []
   /** In the order of the requests; those that are answered at the node wait for those before them. */
-  readonly #open: { response: SimulatedAnswer | undefined; readonly take: (answer: SimulatedAnswer) => void }[] = []
-  readonly #underWay = new Set<(response: SimulatedAnswer) => void>()
+  readonly #open: { response: SimulatedResponse | undefined; readonly take: (response: SimulatedResponse) => void }[] =
+    []
+  readonly #underWay = new Set<(response: SimulatedResponse) => void>()
   #isBroken = false
   #arrives: Break['arrives'] | undefined
   #isOver = false
@@ -70,7 +71,7 @@ export class SimulatedConnection {
   }
 
   /** Answers once, and later. */
-  ask(request: SimulatedRequest, take: (response: SimulatedAnswer) => void): void {
+  send(request: SimulatedRequest, take: (response: SimulatedResponse) => void): void {
     if (this.#isOver) {
       this.#time.after(0, () => take({ kind: 'unsent' }))
       return
@@ -94,7 +95,7 @@ export class SimulatedConnection {
     this.#time.after(noticed_ms, () => this.close())
   }
 
-  /** What is under way has no answer; at the node it may still arrive. */
+  /** What is under way has no response; at the node it may still arrive. */
   close(): void {
     this.break({ arrives: this.#time.random.once(2) ? 'late' : 'nothing', noticed_ms: 0 })
     if (this.#isOver) return
@@ -113,15 +114,15 @@ export class SimulatedConnection {
     }
   }
 
-  #serve(request: SimulatedRequest, take: (response: SimulatedAnswer) => void): void {
-    const slot: { response: SimulatedAnswer | undefined; readonly take: (answer: SimulatedAnswer) => void } = {
+  #serve(request: SimulatedRequest, take: (response: SimulatedResponse) => void): void {
+    const slot: { response: SimulatedResponse | undefined; readonly take: (given: SimulatedResponse) => void } = {
       response: undefined,
       take,
     }
     this.#open.push(slot)
-    const response = (given: SimulatedAnswer): void => {
+    const response = (given: SimulatedResponse): void => {
       slot.response = given
-      this.#answer()
+      this.#respond()
     }
     this.#later.yield()
     if (request.kind === 'later') {
@@ -130,7 +131,7 @@ export class SimulatedConnection {
     else this.#take(request, response)
   }
 
-  #enter(opened: ReturnType<ConnectionBatches['enter']>, respond: (given: SimulatedAnswer) => void): void {
+  #enter(opened: ReturnType<ConnectionBatches['enter']>, respond: (given: SimulatedResponse) => void): void {
     const { to } = this
     if (to.isDead) return
     if (opened === undefined) {
@@ -141,7 +142,7 @@ export class SimulatedConnection {
 
   #take(
     { updates, until_ms }: Extract<SimulatedRequest, { kind: 'batch' }>,
-    respond: (given: SimulatedAnswer) => void,
+    respond: (given: SimulatedResponse) => void,
   ): void {
     const { to } = this
     const tenure = this.#batches.begin(this.#source)
@@ -161,14 +162,14 @@ export class SimulatedConnection {
     to.take(this.#thread, updates, until_ms, tenure.value, (part) => responses.came(part))
   }
 
-  #answer(): void {
+  #respond(): void {
     for (let [first] = this.#open; first?.response !== undefined; [first] = this.#open) {
       this.#open.shift()
       const { response, take } = first
       if (response === undefined || this.#isBroken) continue
       const delay_ms = this.#time.delay_ms(this.#longest_ms)
-      this.#answering_ms = Math.max(this.#answering_ms, this.#time.now_ms + delay_ms)
-      this.#time.at(this.#answering_ms, () => {
+      this.#responding_ms = Math.max(this.#responding_ms, this.#time.now_ms + delay_ms)
+      this.#time.at(this.#responding_ms, () => {
         if (this.#underWay.delete(take)) take(response)
       })
     }

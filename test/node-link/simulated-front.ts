@@ -12,7 +12,7 @@ import {
 import type { LostBatch, Posted } from '../../src/partition/mailbox/batch.js'
 import { err, type Result } from '../../src/result.js'
 import type { Tenure } from '../../src/threads/shared-memory/partition-position.js'
-import { type SimulatedAnswer, SimulatedConnection } from './simulated-connection.js'
+import { SimulatedConnection, type SimulatedResponse } from './simulated-connection.js'
 import type { SimulatedNode, SimulatedUpdate } from './simulated-node.js'
 import type { SimulatedTime } from './simulated-time.js'
 
@@ -37,9 +37,9 @@ interface RemoteRoute {
 
 type Route = { readonly kind: 'here'; readonly tenure: Tenure } | RemoteRoute
 
-interface Asked {
+interface OpenRequest {
   readonly update: SimulatedUpdate
-  readonly answer: (result: Result<Posted, LostBatch>) => void
+  readonly respond: (result: Result<Posted, LostBatch>) => void
 }
 
 /** A front end's mailbox of the partition, and its routes to nodes: carries out what `queueStep` says. */
@@ -48,7 +48,7 @@ export class SimulatedFront {
   /** The owner by its routes. */
   #owner: string | undefined
   #queue = emptyQueue
-  readonly #asked = new Map<number, Asked>()
+  readonly #requests = new Map<number, OpenRequest>()
   readonly #routes = new Map<number, Route>()
   #entries = 0
   #generation = 0
@@ -64,7 +64,7 @@ export class SimulatedFront {
 
   /** Updates that are not answered. */
   get open(): number {
-    return this.#asked.size
+    return this.#requests.size
   }
 
   get isClosed(): boolean {
@@ -83,11 +83,11 @@ export class SimulatedFront {
   }
 
   /** Answers once, unless its node is killed. */
-  put(entity: number, value: number, answer: Asked['answer']): void {
+  put(entity: number, value: number, respond: OpenRequest['respond']): void {
     const { node, number, patience_ms } = this.#parts
     this.#entries += 1
     const entry = this.#entries
-    this.#asked.set(entry, { update: { entity, value, sender: number, entry, wasDeferred: false }, answer })
+    this.#requests.set(entry, { update: { entity, value, sender: number, entry, wasDeferred: false }, respond })
     this.#take({ kind: 'put', entries: [{ number: entry, until_ms: node.clock_ms + patience_ms, sentOn: 0 }] })
     this.#look()
   }
@@ -97,7 +97,7 @@ export class SimulatedFront {
   }
 
   #look(): void {
-    if (this.#isLooking || this.#asked.size === 0) return
+    if (this.#isLooking || this.#requests.size === 0) return
     this.#isLooking = true
     this.#parts.time.after(Math.min(this.#parts.patience_ms / 10, again_ms), () => {
       this.#isLooking = false
@@ -117,16 +117,16 @@ export class SimulatedFront {
       if (effect.kind === 'open') opened.push(effect)
       else if (effect.kind === 'send') this.#send(effect.route, effect.batch, effect.entries)
       else if (effect.kind === 'close') this.#close(effect.route)
-      else this.#answer(effect.entry, effect.result)
+      else this.#respond(effect.entry, effect.result)
     }
     for (const { route, to } of opened) time.after(0, () => this.#open(route, to))
   }
 
-  #answer(entry: number, result: Result<Posted, LostBatch>): void {
-    const asked = this.#asked.get(entry)
-    if (asked === undefined) throw new Error(`an update of front end ${this.#parts.number} is answered twice`)
-    this.#asked.delete(entry)
-    asked.answer(result)
+  #respond(entry: number, result: Result<Posted, LostBatch>): void {
+    const request = this.#requests.get(entry)
+    if (request === undefined) throw new Error(`an update of front end ${this.#parts.number} is answered twice`)
+    this.#requests.delete(entry)
+    request.respond(result)
   }
 
   #open(route: number, to: string): void {
@@ -150,9 +150,9 @@ export class SimulatedFront {
     const deferred = new DeferredBatches(() => this.#askLater(there))
     const there: RemoteRoute = { kind: 'there', connection, clock, deferred }
     this.#routes.set(route, there)
-    connection.ask({ kind: 'opening' }, (answer) => {
-      this.#heard(clock, answer)
-      if (answer.kind === 'opened') this.#take({ kind: 'opened', route, epoch: answer.epoch, batchesMost: 8 })
+    connection.send({ kind: 'opening' }, (response) => {
+      this.#heard(clock, response)
+      if (response.kind === 'opened') this.#take({ kind: 'opened', route, epoch: response.epoch, batchesMost: 8 })
       else this.#take({ kind: 'notOpened', route })
     })
   }
@@ -168,7 +168,7 @@ export class SimulatedFront {
     const route = this.#routes.get(number)
     const until_ms = entries[0]?.until_ms
     if (route === undefined || until_ms === undefined) throw new Error('a batch has no route, or no updates')
-    const updates = entries.flatMap((entry) => this.#asked.get(entry.number)?.update ?? [])
+    const updates = entries.flatMap((entry) => this.#requests.get(entry.number)?.update ?? [])
     const took = (part: OutcomePart): void => this.#take({ kind: 'outcomes', route: number, batch, ...part })
     if (route.kind === 'here') {
       node.take(frontEnd, updates, until_ms, route.tenure, took)
@@ -176,35 +176,35 @@ export class SimulatedFront {
     }
     const until = route.clock.at(until_ms)
     if (until === undefined) throw new Error('a batch is sent by a route that is not opened')
-    route.connection.ask({ kind: 'batch', updates, until_ms: until }, (answer) => {
-      this.#heard(route.clock, answer)
+    route.connection.send({ kind: 'batch', updates, until_ms: until }, (response) => {
+      this.#heard(route.clock, response)
       const named = this.#parts.named()
-      if (answer.kind !== 'outcomes') took({ outcomes: updates.map(() => refusalOf(answer)) })
-      else if (answer.outcomes.every(isUnowned)) {
+      if (response.kind !== 'outcomes') took({ outcomes: updates.map(() => refusalOf(response)) })
+      else if (response.outcomes.every(isUnowned)) {
         took({ outcomes: updates.map(() => err({ kind: 'notOwner', owner: named })) })
-      } else if (answer.batch !== undefined) route.deferred.begin(answer.batch, answer.outcomes, took)
-      else took({ outcomes: answer.outcomes.filter((outcome) => outcome !== undefined) })
+      } else if (response.batch !== undefined) route.deferred.begin(response.batch, response.outcomes, took)
+      else took({ outcomes: response.outcomes.filter((outcome) => outcome !== undefined) })
     })
   }
 
   #askLater(route: RemoteRoute): void {
-    route.connection.ask({ kind: 'later' }, (answer) => {
-      this.#heard(route.clock, answer)
-      if (answer.kind !== 'later') route.deferred.lost()
-      else if (!route.deferred.came(answer.later)) throw new Error('there are outcomes of what was not deferred')
+    route.connection.send({ kind: 'later' }, (response) => {
+      this.#heard(route.clock, response)
+      if (response.kind !== 'later') route.deferred.lost()
+      else if (!route.deferred.came(response.later)) throw new Error('there are outcomes of what was not deferred')
     })
   }
 
-  #heard(clock: RemoteClock, answer: SimulatedAnswer): void {
-    if ('clock_ms' in answer) clock.heard(answer.clock_ms, this.node.clock_ms)
-    else if (answer.kind === 'refused' && answer.refusal.kind === 'overtaken') {
-      this.#generation = Math.max(this.#generation, answer.refusal.last)
+  #heard(clock: RemoteClock, response: SimulatedResponse): void {
+    if ('clock_ms' in response) clock.heard(response.clock_ms, this.node.clock_ms)
+    else if (response.kind === 'refused' && response.refusal.kind === 'overtaken') {
+      this.#generation = Math.max(this.#generation, response.refusal.last)
     }
   }
 }
 
-function refusalOf(answer: SimulatedAnswer): SentOutcome {
-  if (answer.kind === 'unsent') return err({ kind: 'unsent' })
-  if (answer.kind !== 'refused') return err({ kind: 'unanswered' })
-  return err(answer.refusal.kind === 'notOwner' ? { kind: 'notOwner', owner: undefined } : { kind: 'refused' })
+function refusalOf(response: SimulatedResponse): SentOutcome {
+  if (response.kind === 'unsent') return err({ kind: 'unsent' })
+  if (response.kind !== 'refused') return err({ kind: 'unanswered' })
+  return err(response.refusal.kind === 'notOwner' ? { kind: 'notOwner', owner: undefined } : { kind: 'refused' })
 }

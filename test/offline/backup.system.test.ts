@@ -56,7 +56,7 @@ async function countOf(on: RunningBroker, id: string): Promise<number> {
   return Number(attribute?.value ?? Number.NaN)
 }
 
-/** Writes one counter, and after its answer the other one, for as long as `goesOn` says so. */
+/** Writes one counter, and after its response the other one, for as long as `goesOn` says so. */
 class Writer {
   /** What was answered. */
   acknowledged = 0
@@ -194,7 +194,7 @@ interface Unread {
 
 function unread(): Promise<Unread> {
   return new Promise((resolve, reject) => {
-    const asked = request(`${broker.url}/admin/backup`, (response) => {
+    const sent = request(`${broker.url}/admin/backup`, (response) => {
       response.pause()
       if (response.statusCode !== 200) reject(new Error(`the backup was answered with ${response.statusCode}`))
       const rest = async (): Promise<'whole' | 'broken off'> => {
@@ -203,9 +203,9 @@ function unread(): Promise<Unread> {
         await closed
         return response.complete ? 'whole' : 'broken off'
       }
-      resolve({ end: () => asked.destroy(), rest })
+      resolve({ end: () => sent.destroy(), rest })
     })
-    asked.on('error', (fault) => reject(fault)).end()
+    sent.on('error', (fault) => reject(fault)).end()
   })
 }
 
@@ -225,12 +225,12 @@ test('one backup is taken at a time, and one whose client goes makes room', asyn
       text: '{"error":"ServiceUnavailable","description":"another backup is under way: try again when it is over"}',
     },
   )
-  const refused = join(folder, 'refused')
-  t.match(await rigel('backup', refused, '--url', broker.url), {
+  const target = join(folder, 'refused')
+  t.match(await rigel('backup', target, '--url', broker.url), {
     code: 1,
     errors: /no backup was made: .* answered 503/,
   })
-  t.notOk(existsSync(refused))
+  t.notOk(existsSync(target))
   const before = broker.output.length
   first.end()
   // Or since nothing was taken of it, on a machine that stood still until then.

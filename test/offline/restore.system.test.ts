@@ -60,8 +60,8 @@ test('a folder that has nothing but what others put there is taken, and has what
   const broker = await RunningBroker.startOn(t, data)
   const { json } = await broker.send('GET', '/v2/entities?attrs=id&limit=100')
   t.equal((json as unknown[]).length, 12)
-  const refused = await rigel('restore', backup, '-dbPath', data, '--force')
-  t.match(refused, { code: 1, errors: /in use by another broker/ })
+  const outcome = await rigel('restore', backup, '-dbPath', data, '--force')
+  t.match(outcome, { code: 1, errors: /in use by another broker/ })
 })
 
 test('--compact leaves out what is free in the files, and nothing else', async (t) => {

@@ -111,7 +111,7 @@ test('the methods that a path has are those of its Allow header, under all its n
 
 test('without a token what shows stored data or changes something is 403 for others, as it is described', async (t) => {
   const open = await RunningBroker.start(t)
-  let refused = 0
+  let forbidden = 0
   for (const each of described) {
     const { method, path, operation } = each
     if (!needsTrust(path, method.toUpperCase())) continue
@@ -125,7 +125,7 @@ test('without a token what shows stored data or changes something is 403 for oth
     t.equal(reply.status, 403, operation.operationId)
     t.equal(undescribed(each, reply), '', operation.operationId)
     t.strictSame(reply.json, exampleIn(responseTo(each, 403)?.content)?.[1], operation.operationId)
-    refused += 1
+    forbidden += 1
   }
-  t.ok(refused > 15, `${refused} operations`)
+  t.ok(forbidden > 15, `${forbidden} operations`)
 })

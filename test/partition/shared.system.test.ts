@@ -20,7 +20,7 @@ test('updates of other entities are carried out between the elements of a reques
   }
   let entities: readonly { readonly id: string; readonly type: string; readonly n: { readonly value: number } }[] = []
   let round = 0
-  const answeredMeanwhile = async (): Promise<number> => {
+  const servedMeanwhile = async (): Promise<number> => {
     round += 1
     entities = Array.from({ length: large }, (_, n) => ({ id: `Large${n}`, type: 'Large', n: { value: round * n } }))
     let others = 0
@@ -35,7 +35,7 @@ test('updates of other entities are carried out between the elements of a reques
   }
   // The first may have been answered before the large request was read, the last one after it; and this process may have to wait for a
   // processor meanwhile.
-  await until(async () => (await answeredMeanwhile()) > 5, 'others are answered meanwhile, one after the other')
+  await until(async () => (await servedMeanwhile()) > 5, 'others are answered meanwhile, one after the other')
   const { json } = await broker.send('GET', '/v2/entities?type=Large&attrs=n&options=keyValues&limit=100')
   t.same(
     json,

@@ -115,8 +115,8 @@ const shown = fc.record({
 test('merging keeps what is held as it is and in its order, and adds every entity and instance once', async () => {
   const element = fc.array(shown)
   fc.assert(
-    fc.property(element, element, (held, answered) => {
-      const merged = mergeResponses(held, answered)
+    fc.property(element, element, (held, received) => {
+      const merged = mergeResponses(held, received)
       const keptHeld = held.every(({ attributes, ...entity }, at) => {
         const { attributes: after = [], ...same } = merged[at] ?? ({} as Partial<ShownEntity>)
         return (
@@ -130,7 +130,7 @@ test('merging keeps what is held as it is and in its order, and adds every entit
         const all = attributes.map(({ name, instance }) => `${name} ${instance}`)
         return new Set(all).size === all.length
       })
-      return keptHeld && addedOnce && instancesOnce && answered.every((one) => keys.has(entityKey(one)))
+      return keptHeld && addedOnce && instancesOnce && received.every((one) => keys.has(entityKey(one)))
     }),
   )
 })
@@ -153,7 +153,7 @@ test('exact selectors name registered entities of their type alone, in the order
   t.same(keys(exact('Z'), exact('Y', 'U')), [])
 })
 
-test('an answer of a hundred thousand elements about one entity is merged in the time that it takes to look at them', async (t) => {
+test('a response of a hundred thousand elements about one entity is merged in the time that it takes to look at them', async (t) => {
   const attribute = (at: number) => ({
     name: `a${at}`,
     type: '',
@@ -163,9 +163,9 @@ test('an answer of a hundred thousand elements about one entity is merged in the
     isLocation: false,
   })
   const about = { id: 'X' as EntityId, type: 'T' as EntityType }
-  const answered = Array.from({ length: 100_000 }, (_, at) => ({ ...about, attributes: [attribute(at)] }))
+  const received = Array.from({ length: 100_000 }, (_, at) => ({ ...about, attributes: [attribute(at)] }))
   const isLinear = await staysWithin(5000, () => {
-    const merged = mergeResponses([{ ...about, attributes: [attribute(0)] }], answered)
+    const merged = mergeResponses([{ ...about, attributes: [attribute(0)] }], received)
     t.equal(merged.length, 1)
     t.equal(merged[0]?.attributes.length, 100_000)
   })

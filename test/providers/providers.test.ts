@@ -46,11 +46,11 @@ function opened(t: Test, settings: Partial<ProvidersSettings> = {}) {
     transaction: () => '7',
     count: () => undefined,
     attempted: (url, reason) => attempts.push([url, reason]),
-    ended: (exchange) => sent.push(exchange),
+    ended: (attempt) => sent.push(attempt),
     ...settings,
   })
   t.teardown(() => providers.close())
-  return { providers, switches, lines, attempts, sent: sent }
+  return { providers, switches, lines, attempts, sent }
 }
 
 function request(provider: string, body = '{}'): ProviderRequest {
@@ -96,7 +96,7 @@ test('redirects are not followed', async (t) => {
   t.equal(requests, 1)
 })
 
-test('the time limit is for the request and the whole response, also when the answer never ends', async (t) => {
+test('the time limit is for the request and the whole response, also when the response never ends', async (t) => {
   const { url } = await listening(t, (_, outgoing) => {
     outgoing.writeHead(200)
     const timer = setInterval(() => outgoing.write('x'), 5)
@@ -107,7 +107,7 @@ test('the time limit is for the request and the whole response, also when the an
   t.same(attempts, [[`${url}//queryContext`, 'timeout']])
 })
 
-test('a request that is too long is not sent, an answer that is too long is not read', async (t) => {
+test('a request that is too long is not sent, a response that is too long is not read', async (t) => {
   let requests = 0
   const { url } = await listening(t, (_, outgoing) => {
     requests += 1
@@ -140,10 +140,10 @@ test('connections to an origin and in all are bounded, and used again', async (t
     connections += 1
   })
   const { providers } = opened(t, { perOrigin: 2, total: 3 })
-  const asked = Array.from({ length: 6 }, () => providers.ask(request(one.url), whole))
+  const requests = Array.from({ length: 6 }, () => providers.ask(request(one.url), whole))
   // A provider that does not answer leaves room for others.
   t.same(await providers.ask(request(two.url), whole), { ok: true, value: 'two' })
-  await during(Promise.all(asked), () => {
+  await during(Promise.all(requests), () => {
     t.ok(waiting.length <= 2)
     waiting.shift()?.()
   })
@@ -154,7 +154,7 @@ test('who waits for a permit until its signal comes has failed, and takes none',
   const permits = new ProviderPermits(1, 2)
   const begun: string[] = []
   const endings: (() => void)[] = []
-  const ask = (name: string, signal: AbortSignal) =>
+  const take = (name: string, signal: AbortSignal) =>
     permits.with('http://slow', signal, async () => {
       begun.push(name)
       await new Promise<void>((resolve) => endings.push(resolve))
@@ -162,7 +162,7 @@ test('who waits for a permit until its signal comes has failed, and takes none',
     })
   const patient = new AbortController().signal
   const impatient = new AbortController()
-  const [first, second, third] = [ask('1', patient), ask('2', impatient.signal), ask('3', patient)]
+  const [first, second, third] = [take('1', patient), take('2', impatient.signal), take('3', patient)]
   impatient.abort('too late')
   await t.rejects(second, 'too late')
   t.same(begun, ['1'])
@@ -208,17 +208,17 @@ test('destinations that are not allowed are not asked, by name or by address', a
   t.equal(requests, 0)
 })
 
-test('an alarm is raised by whatever is no answer and released by one', async (t) => {
+test('an alarm is raised by whatever is no response and released by one', async (t) => {
   let body = ''
   const { url } = await listening(t, (_, outgoing) => outgoing.end(body))
   const { providers, attempts } = opened(t)
-  const ask = () =>
+  const send = () =>
     providers.ask(request(url), (response) => (['', 'good'].includes(response.body) ? whole(response) : unreadable()))
-  await ask()
+  await send()
   body = 'bad'
-  await ask()
+  await send()
   body = 'good'
-  await ask()
+  await send()
   t.same(
     attempts.map(([, reason]) => reason),
     ['empty answer', 'no NGSI in the response', undefined],
@@ -271,13 +271,13 @@ test('a line tells of every request, traces of its parts, without secrets', asyn
 test('closing gives up what is under way', async (t) => {
   const { url, server } = await listening(t, () => undefined)
   const { providers } = opened(t)
-  const asked = providers.ask(request(url), whole)
+  const requests = providers.ask(request(url), whole)
   await new Promise((resolve) => server.once('request', resolve))
   await providers.close()
-  t.match(await asked, { ok: false, error: { kind: 'unreachable' } })
+  t.match(await requests, { ok: false, error: { kind: 'unreachable' } })
 })
 
-test('answers take room together, in however small pieces they come; the last of it is the last that is read', async (t) => {
+test('responses take room together, in however small pieces they come; the last of it is the last that is read', async (t) => {
   const { url } = await listening(t, async (_, outgoing) => {
     for (let sent = 0; sent < 300; sent += 1) outgoing.write('x')
     outgoing.end('y'.repeat(300))
@@ -303,7 +303,7 @@ test('all requests together have room for a limited size of responses, and it is
   t.same([one.take(1), three.take(600), three.take(1)], [false, true, false])
 })
 
-test('what a provider may do to whoever waits for it ends as no answer, in time', async (t) => {
+test('what a provider may do to whoever waits for it ends as no response, in time', async (t) => {
   const attacks: readonly (readonly [string, Handle])[] = [
     ['a head without end', (_, outgoing) => outgoing.writeHead(200, { 'X-Much': 'x'.repeat(100_000) }).end('late')],
     [

@@ -31,7 +31,7 @@ function givenPlan(isConfirmed = true) {
     ...{ form: 'ngsi1', query: query({ selectors }), page: { entities: [], count: 0 } },
     ...{ names: [], client: waiting, limit_ms: 60_000 },
   })
-  return { plan, asked: requests }
+  return { plan, requests }
 }
 
 async function askableOf(plan: ReadPlan): Promise<readonly AskableEntity[]> {
@@ -41,27 +41,27 @@ async function askableOf(plan: ReadPlan): Promise<readonly AskableEntity[]> {
 }
 
 test('the owner of each partition is asked once for all entities of a request', async (t) => {
-  const { plan, asked: request } = givenPlan()
+  const { plan, requests } = givenPlan()
   const askable = await askableOf(plan)
   t.equal(askable.length, count)
-  t.same(request, [], 'nobody is asked before something is read')
+  t.same(requests, [], 'nobody is asked before something is read')
   for (const entity of askable) t.ok((await plan.adding(entity)).ok)
   t.same(
-    request.map((which) => which.toSorted()),
+    requests.map((which) => which.toSorted()),
     [[0, 1, 2, 3]],
   )
   t.ok((await plan.heldHere({ id: 'Street-41' as EntityId, type: 'Street' as EntityType })).ok)
-  t.equal(request.length, 1, 'what a provider names lies in a partition that was asked for')
+  t.equal(requests.length, 1, 'what a provider names lies in a partition that was asked for')
 })
 
 test('an owner that cannot be asked is asked again for the next entity', async (t) => {
-  const { plan, asked: request } = givenPlan(false)
+  const { plan, requests } = givenPlan(false)
   const askable = await askableOf(plan)
   for (const entity of askable.slice(0, 2)) {
     t.match(await plan.adding(entity), { ok: false, error: { kind: 'notConfirmed' } })
   }
   t.same(
-    request.map((which) => which.length),
+    requests.map((which) => which.length),
     [4, 1],
   )
 })

@@ -22,11 +22,11 @@ function outcomesIn(
   elements: readonly (readonly [status: typeof okStatus, ...names: string[]])[],
 ) {
   const forward = { provider: 'p', registration: 'r' as RegistrationId, form: 'ngsi1', shares } as const
-  const answered = elements.map(([status, ...names]) => ({
+  const received = elements.map(([status, ...names]) => ({
     ...{ id: 'E' as EntityId, type: 'T' as EntityType, status },
     attributes: names.map(given),
   }))
-  const outcomes = outcomesOf([{ forward, response: ok({ elements: answered, status: undefined }) }])
+  const outcomes = outcomesOf([{ forward, response: ok({ elements: received, status: undefined }) }])
   return shares.map((one) =>
     (outcomes.get(one) ?? []).map(({ result, attributes }) => [
       result.kind === 'answered' ? result.status.code : result.kind,
@@ -37,8 +37,8 @@ function outcomesIn(
 
 test('equal shares are spoken of in their order, what is not listed by the first of them is left over', async (t) => {
   const [a, b, c] = [share('x', 'y'), share('x'), share('y', 'z')]
-  const refused = statusOf(472)
-  t.same(outcomesIn([a, b, c], [[okStatus, 'y'], [refused, 'x', 'x'], [okStatus, 'x'], [okStatus]]), [
+  const refusal = statusOf(472)
+  t.same(outcomesIn([a, b, c], [[okStatus, 'y'], [refusal, 'x', 'x'], [okStatus, 'x'], [okStatus]]), [
     [
       ['200', 'y'],
       ['472', 'x'],

@@ -32,7 +32,7 @@ export async function runRaw(target: RawTarget, seed: number, duration_ms: numbe
   const begun = performance.now()
   let number = 0
   let responses = 0
-  const settled = async () => {
+  const atRest = async () => {
     // What clients have left behind is over when the longest drain and linger are.
     await until(async () => (await target.connections()) <= 4, 'the connections of clients that have gone are over')
     await target.check()
@@ -49,7 +49,7 @@ export async function runRaw(target: RawTarget, seed: number, duration_ms: numbe
       }
     }
     await Promise.all(Array.from({ length: atATime }, client))
-    return settled()
+    return atRest()
   }
   const first = await phase(duration_ms / 10)
   const last = await phase(duration_ms)
@@ -62,7 +62,7 @@ export async function runRaw(target: RawTarget, seed: number, duration_ms: numbe
   }
 }
 
-/** Carries one conversation out; gives how many answers came. */
+/** Carries one conversation out; gives how many responses came. */
 async function hold(port: number, { packets, pauses, ending }: Conversation): Promise<number> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))

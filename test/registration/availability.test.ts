@@ -24,8 +24,8 @@ function indexOf(...subscriptions: readonly AvailabilitySubscription[]): Availab
   return index
 }
 
-function concerned(index: AvailabilityIndex, told: ReturnType<typeof registration>, time: number) {
-  return [...index.matchesOf(told, at(time))].filter((one) => one !== undefined)
+function concerned(index: AvailabilityIndex, changed: ReturnType<typeof registration>, time: number) {
+  return [...index.matchesOf(changed, at(time))].filter((one) => one !== undefined)
 }
 
 function awakened(index: AvailabilityIndex, ...contexts: ReturnType<typeof context>[]): readonly string[] {
@@ -56,19 +56,19 @@ test('a subscription with attributes wants one of them in the same context as it
 
 test('what it is sent is about those entities of the registration that it means, and no others', async (t) => {
   const index = indexOf(subscription('1', [pattern('^S[45]')], ['noise']))
-  const told = registration(1, [context('S4:Street S9:Street', 'noise'), context('S5', 'ozone')])
-  const [first] = concerned(index, told, 0)
+  const changed = registration(1, [context('S4:Street S9:Street', 'noise'), context('S5', 'ozone')])
+  const [first] = concerned(index, changed, 0)
   t.same(first?.discovery, { selectors: [exact('S4', 'Street'), exact('S5', '')], attributes: ['noise'] })
 })
 
 test('expired subscriptions, those of other tenants and removed ones are silent', async (t) => {
   const one = subscription('1', [exact('S4')], [], { expires: at(50) })
   const index = indexOf(one, subscription('2', [any()], [], { tenant: 'acme' as Tenant }))
-  const told = registration(1, [context('S4')])
-  t.equal(concerned(index, told, 49).length, 1)
-  t.equal(concerned(index, told, 50).length, 0)
+  const changed = registration(1, [context('S4')])
+  t.equal(concerned(index, changed, 49).length, 1)
+  t.equal(concerned(index, changed, 50).length, 0)
   index.remove(one.id)
-  t.equal(concerned(index, told, 0).length, 0)
+  t.equal(concerned(index, changed, 0).length, 0)
   t.same(
     [...index.all()].map(({ id }) => id),
     ['2'],

@@ -66,10 +66,10 @@ test('a discovery may pause after each pattern that it tries on an id', async (t
   const shown = pausesOf(discovering(index, lookup, { selectors: [...many, exact('Lamp1')], attributes: [] }))
   t.ok(shown >= 2 * many.length * (ids.length - 1), `${shown} pauses`)
   const changes = [{ kind: 'put', registration: registration(2, [context(ids.join(' '))]) } as const]
-  const told = pausesOf(
+  const pauses = pausesOf(
     discovering(new RegistrationIndex(), lookup, { selectors: many, attributes: [] }, undefined, changes),
   )
-  t.ok(told >= many.length * ids.length, `${told} pauses`)
+  t.ok(pauses >= many.length * ids.length, `${pauses} pauses`)
 })
 
 test('whoever looks for subscriptions to a registration may pause after each pattern on each id', async (t) => {

@@ -248,10 +248,10 @@ class Naive {
     return this.inForce(where).filter(isUsed)
   }
 
-  naming(where: SourceLookup, asked: RegisteredEntity): readonly RegisteredContext[] {
+  naming(where: SourceLookup, wanted: RegisteredEntity): readonly RegisteredContext[] {
     return this.used(where).flatMap(({ contexts, terms }) => {
       const names = (entity: RegisteredEntity): boolean =>
-        (entity.everyId || (entity.id === asked.id && !asked.everyId)) && isOfType(entity, asked.type, where, terms)
+        (entity.everyId || (entity.id === wanted.id && !wanted.everyId)) && isOfType(entity, wanted.type, where, terms)
       return contexts.filter((each) => each.entities.some(names))
     })
   }
@@ -274,11 +274,11 @@ class Naive {
 
 function isOfType(
   { type }: RegisteredEntity,
-  asked: EntityType,
+  wanted: EntityType,
   { api }: SourceLookup,
   terms: RegistrationTerms | undefined,
 ): boolean {
-  return type === asked || (type === '' && (api === 'ngsi2' || terms !== undefined))
+  return type === wanted || (type === '' && (api === 'ngsi2' || terms !== undefined))
 }
 
 function keyOf({ id, type, everyId }: RegisteredEntity): string {
@@ -293,10 +293,10 @@ function matches({ id, type }: Selector, entity: RegisteredEntity): boolean {
 
 function narrowed(
   each: RegisteredContext,
-  asked: readonly Selector[],
+  wanted: readonly Selector[],
   names: readonly string[],
 ): readonly RegisteredContext[] {
-  const entities = each.entities.filter((entity) => asked.some((selector) => matches(selector, entity)))
+  const entities = each.entities.filter((entity) => wanted.some((selector) => matches(selector, entity)))
   const attributes = names.length === 0 ? each.attributes : each.attributes.filter(({ name }) => names.includes(name))
   return entities.length === 0 || (names.length > 0 && attributes.length === 0)
     ? []

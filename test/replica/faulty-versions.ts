@@ -11,7 +11,7 @@ export const faultyVersions: Readonly<Record<string, Version>> = {
     transition: anyReadCounts,
     refusesTwice: false,
   },
-  'the next answer of the log is taken for that to the last question': {
+  'the next response of the log is taken for that to the last question': {
     ...present,
     questions: () => new UnnumberedQuestions(),
   },
@@ -28,7 +28,7 @@ export const faultyVersions: Readonly<Record<string, Version>> = {
   'what there is no room for is left out': { ...present, transition: leavesOut },
 }
 
-/** An answer that belongs to a read of before is taken for that to the last one, and each loss begins another loop. */
+/** A response that belongs to a read of before is taken for that to the last one, and each loss begins another loop. */
 function anyReadCounts(state: ReplicaState, event: ReplicaEvent): Transition {
   if (event.kind !== 'read' || state.role.kind !== 'follows') return transition(state, event)
   return transition({ ...state, role: { ...state.role, isReading: true } }, { ...event, read: state.reads })
@@ -68,7 +68,7 @@ function leavesOut(state: ReplicaState, event: ReplicaEvent): Transition {
   return transition(event.kind === 'noRoom' ? { ...state, applying: undefined } : state, event)
 }
 
-/** Who asks takes the next message for the answer to what was asked last. */
+/** Who asks takes the next message for the response to what was asked last. */
 class UnnumberedQuestions {
   readonly #open: ((response: Response) => void)[] = []
 

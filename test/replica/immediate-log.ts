@@ -6,7 +6,7 @@ import type { Appended, LogRecord, LogSequence } from '../../src/storage/wal/rec
 
 type Response = LogResponses[LogQuestion['kind']]
 
-interface Asked {
+interface Question {
   readonly number: number
   readonly question: LogQuestion
 }
@@ -28,19 +28,19 @@ export class ImmediateLog {
   /** The end of a link by which a node has it. */
   linkOf(node: string): LogLinkEnd {
     const { port1, port2 } = new MessageChannel()
-    const answered = new SharedArrayBuffer(8)
+    const responses = new SharedArrayBuffer(8)
     const respond = (number: number, response: Response): void => {
       port2.postMessage({ number, response })
-      Atomics.add(new Int32Array(answered), 0, 1)
+      Atomics.add(new Int32Array(responses), 0, 1)
     }
-    port1.postMessage = (request: Asked | { readonly kind: string }): void => {
+    port1.postMessage = (request: Question | { readonly kind: string }): void => {
       if ('kind' in request) return
       const { number, question } = request
       if (question.kind === 'next') this.#next(question.after, (records) => respond(number, ok(records)))
-      else respond(number, this.isGivenUp ? 'givenUp' : this.#answer(question, node))
+      else respond(number, this.isGivenUp ? 'givenUp' : this.#responseTo(question, node))
     }
     port2.unref()
-    return { log: 0, node, port: port1, responses: answered }
+    return { log: 0, node, port: port1, responses }
   }
 
   /** A record of a node is put behind the last one, whoever owns the log. */
@@ -50,7 +50,7 @@ export class ImmediateLog {
     return this.last
   }
 
-  #answer(question: Exclude<LogQuestion, { kind: 'next' }>, node: string): Response {
+  #responseTo(question: Exclude<LogQuestion, { kind: 'next' }>, node: string): Response {
     switch (question.kind) {
       case 'extent':
         return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last }

@@ -8,7 +8,7 @@ import type { LogSequence } from '../../src/storage/wal/record-log.js'
 export type SentToLog = { readonly number: number; readonly question: LogQuestion } | LogNotice
 
 /** What the main thread of a node tells its thread of logs, see `LogOperations`. */
-export type ToldToLog =
+export type LogInstruction =
   | { readonly kind: 'tell'; readonly self: NodeFacts }
   | { readonly kind: 'leave' }
   | { readonly kind: 'ending'; readonly patience_ms: number }
@@ -30,9 +30,9 @@ export type PlayedInstruction =
   | { readonly kind: 'kill'; readonly node: string }
   /** Neither its timers fire nor does it take what is sent to it. */
   | { readonly kind: 'pause'; readonly node: string; readonly until_ms: number }
-  | { readonly kind: 'told'; readonly node: string; readonly told: ToldToLog }
+  | { readonly kind: 'instruct'; readonly node: string; readonly instruction: LogInstruction }
   | { readonly kind: 'link'; readonly link: number; readonly node: string; readonly end: LogServerEnd }
-  /** Of who sleeps until it has the answer nothing else is taken before that. */
+  /** Of who sleeps until it has the response nothing else is taken before that. */
   | { readonly kind: 'sent'; readonly link: number; readonly message: SentToLog; readonly sleeps: boolean }
   | { readonly kind: 'unlink'; readonly link: number }
   | { readonly kind: 'goOn'; readonly until_ms: number }
@@ -46,10 +46,10 @@ export type PlayedInstruction =
   | { readonly kind: 'find'; readonly log: LogName; readonly expected: LogSequence; readonly bytes: Uint8Array }
 
 /** Those that are waited for until they are carried out. */
-export type AwaitedInstruction = Exclude<PlayedInstruction, { readonly kind: 'sent' | 'told' | 'unlink' }>
+export type AwaitedInstruction = Exclude<PlayedInstruction, { readonly kind: 'sent' | 'instruct' | 'unlink' }>
 
 /** What the thread of all logs says: what a process reports, what has come to stand in the log, or why it cannot go on. */
-export type SaidOfLogs =
+export type LogsReport =
   | { readonly kind: 'stands'; readonly bytes: Uint8Array }
   | { readonly kind: 'report'; readonly node: string; readonly process: number; readonly report: ReportOfLog }
   | { readonly kind: 'failed'; readonly fault: string }
@@ -65,7 +65,7 @@ export interface PlayedLogMemory {
 export const sentCell = 0
 export const doneCell = 1
 export const foundCell = 2
-export const doneCells = 3
+export const doneLength = 3
 /** Found by a thread that has failed. */
 export const hasFailed = -1
 

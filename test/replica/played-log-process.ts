@@ -7,7 +7,7 @@ import { LogService } from '../../src/storage/etcd/log-service.js'
 import { ReplicaCheckpoints } from '../../src/storage/etcd/replica-checkpoints.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { EtcdInMemory } from '../cluster/etcd-in-memory.js'
-import type { ReportOfLog, ToldToLog } from './played-instructions.js'
+import type { LogInstruction, ReportOfLog } from './played-instructions.js'
 import type { PlayedTimers, TimersOwner } from './played-time.js'
 import type { Random } from './schedule.js'
 
@@ -31,7 +31,7 @@ export interface LogProcessParts {
   readonly timers: PlayedTimers
   readonly now_ms: () => number
   readonly random: Random
-  readonly report: (said: ReportOfLog) => void
+  readonly report: (event: ReportOfLog) => void
 }
 
 /** What a process of a node has in its thread of logs, as `workers/log.ts` puts it together. */
@@ -63,15 +63,15 @@ export class LogProcess implements TimersOwner {
     })
   }
 
-  async take(told: ToldToLog): Promise<void> {
+  async take(instruction: LogInstruction): Promise<void> {
     const { report } = this.#parts
-    if (told.kind === 'ending') return this.service.end(told.patience_ms)
-    if (told.kind === 'leave') {
+    if (instruction.kind === 'ending') return this.service.end(instruction.patience_ms)
+    if (instruction.kind === 'leave') {
       await this.#membership?.leave()
       return report({ kind: 'left' })
     }
-    if (this.#membership !== undefined) return this.#membership.tell(told.self)
-    this.#membership = new Membership(told.self, {
+    if (this.#membership !== undefined) return this.#membership.tell(instruction.self)
+    this.#membership = new Membership(instruction.self, {
       nodes: this.#nodes,
       changed: (members) => report({ kind: 'members', members }),
       isMember: (isMember) => report({ kind: 'isMember', isMember }),

@@ -10,10 +10,10 @@ import {
   doneCell,
   foundCell,
   hasFailed,
+  type LogsReport,
   outcomes,
   type PlayedInstruction,
   type PlayedLogMemory,
-  type SaidOfLogs,
   type SentToLog,
   sentCell,
 } from './played-instructions.js'
@@ -30,23 +30,23 @@ const clock = new PlayedClock(memory.clock)
 const timers = new PlayedTimers(clock, true)
 timers.install()
 
-/** Questions for whose answers nobody sleeps. */
+/** Questions for whose responses nobody sleeps. */
 const awaitedLater: ReadonlySet<string> = new Set(['next', 'campaign'])
 
 /** The end of a link in a process. */
 class Link implements TimersOwner {
   isCut = false
-  /** The questions that have no answer. */
+  /** The questions that have no response. */
   readonly open = new Set<number>()
   readonly #process: LogProcess
-  readonly #answered: Int32Array
+  readonly #responses: Int32Array
   readonly #send: (response: { readonly number: number; readonly response?: unknown }) => void
   #take: (message: SentToLog) => void = () => {}
 
   constructor(process: LogProcess, end: LogServerEnd) {
-    const { port, responses: answered } = end
+    const { port, responses } = end
     this.#process = process
-    this.#answered = new Int32Array(answered)
+    this.#responses = new Int32Array(responses)
     this.#send = port.postMessage.bind(port)
     // What goes to this thread comes in the order in which it was sent, whatever link it is for.
     Object.assign(port, {
@@ -77,8 +77,8 @@ class Link implements TimersOwner {
   /** Answers all that is open when the thread has failed. */
   giveUp(): void {
     for (const each of this.open) this.#send({ number: each, response: 'givenUp' })
-    Atomics.add(this.#answered, 0, 1)
-    Atomics.notify(this.#answered, 0)
+    Atomics.add(this.#responses, 0, 1)
+    Atomics.notify(this.#responses, 0)
   }
 }
 
@@ -101,7 +101,7 @@ class PlayedCluster {
       const [, , kind, of = '', sequence] = key.split('/')
       if (kind !== 'log') return
       this.#records.set(`${of} ${Number(sequence)}`, value)
-      if (this.#log === 'control') say({ kind: 'stands', bytes: value })
+      if (this.#log === 'control') post({ kind: 'stands', bytes: value })
     }
   }
 
@@ -120,7 +120,7 @@ class PlayedCluster {
         ...{ node, nodes: this.#nodes, logs: [this.#log], etcd, network, timers, random: this.#random },
         now_ms: () => clock.now_ms,
         report: (report) => {
-          if (!process.isOver) say({ kind: 'report', node, process: number, report })
+          if (!process.isOver) post({ kind: 'report', node, process: number, report })
         },
       })
     })
@@ -152,7 +152,7 @@ class PlayedCluster {
     for (const link of this.#links.values()) link.giveUp()
   }
 
-  /** While its writer sleeps for an answer everything else goes on. */
+  /** While its writer sleeps for a response everything else goes on. */
   async take(number: number, message: SentToLog, sleeps: boolean): Promise<void> {
     const link = this.#links.get(number)
     if (link === undefined) return
@@ -185,8 +185,8 @@ process.on('unhandledRejection', (fault) => {
   failure ??= fault
 })
 
-function say(said: SaidOfLogs): void {
-  memory.port.postMessage(said)
+function post(event: LogsReport): void {
+  memory.port.postMessage(event)
 }
 
 async function goOn(until_ms: number): Promise<void> {
@@ -214,9 +214,9 @@ async function carriedOut(instruction: PlayedInstruction): Promise<number> {
     case 'pause':
       cluster.process(instruction.node).pausedUntil_ms = instruction.until_ms
       break
-    case 'told': {
+    case 'instruct': {
       const process = cluster.process(instruction.node)
-      void timers.as(process, () => process.take(instruction.told))
+      void timers.as(process, () => process.take(instruction.instruction))
       await microtasks()
       break
     }
@@ -265,10 +265,10 @@ async function take(instruction: PlayedInstruction): Promise<void> {
   }
   if (failure !== undefined) {
     cluster?.giveUp()
-    say({ kind: 'failed', fault: (failure instanceof Error && failure.stack) || String(failure) })
+    post({ kind: 'failed', fault: (failure instanceof Error && failure.stack) || String(failure) })
   }
   clock.due_ms = timers.due_ms
-  if (instruction.kind === 'sent' || instruction.kind === 'told' || instruction.kind === 'unlink') return
+  if (instruction.kind === 'sent' || instruction.kind === 'instruct' || instruction.kind === 'unlink') return
   Atomics.store(done, foundCell, found)
   Atomics.add(done, doneCell, 1)
   Atomics.notify(done, doneCell)

@@ -5,17 +5,17 @@ import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import {
   type AwaitedInstruction,
   doneCell,
-  doneCells,
+  doneLength,
   foundCell,
   hasFailed,
+  type LogInstruction,
+  type LogsReport,
   outcomes,
   type PlayedInstruction,
   type PlayedLogMemory,
   type ReportOfLog,
-  type SaidOfLogs,
   type SentToLog,
   sentCell,
-  type ToldToLog,
 } from './played-instructions.js'
 import { PlayedClock } from './played-time.js'
 
@@ -52,7 +52,7 @@ export interface PlayedLink {
 /** The thread that plays an etcd, and what all nodes have of their threads of logs, for as long as another one tells it to. */
 export class PlayedLogs {
   readonly clock: PlayedClock
-  readonly #done = new Int32Array(new SharedArrayBuffer(doneCells * Int32Array.BYTES_PER_ELEMENT))
+  readonly #done = new Int32Array(new SharedArrayBuffer(doneLength * Int32Array.BYTES_PER_ELEMENT))
   readonly #port: MessagePort
   readonly #worker: Worker
   /** What processes have reported, and nobody has taken yet. */
@@ -77,7 +77,7 @@ export class PlayedLogs {
     this.#take()
     this.#reports.clear()
     this.#records = []
-    this.tell({ kind: 'begin', seed, nodes, log })
+    this.carryOut({ kind: 'begin', seed, nodes, log })
   }
 
   /** The records that stand in the metadata log by now, in their order. */
@@ -91,7 +91,7 @@ export class PlayedLogs {
     this.#processes += 1
     const process = this.#processes
     this.#reports.set(process, [])
-    this.tell({ kind: 'start', node, process })
+    this.carryOut({ kind: 'start', node, process })
     return process
   }
 
@@ -102,7 +102,7 @@ export class PlayedLogs {
   }
 
   /** Tells the thread something, and sleeps until that is done. */
-  tell(instruction: AwaitedInstruction): number {
+  carryOut(instruction: AwaitedInstruction): number {
     const before = Atomics.load(this.#done, doneCell)
     this.#port.postMessage(instruction, instruction.kind === 'link' ? [instruction.end.port] : [])
     this.#wake()
@@ -117,34 +117,34 @@ export class PlayedLogs {
 
   /** The clock goes on to a moment. */
   goOn(until_ms: number): void {
-    if (this.#isAhead || this.clock.due_ms <= until_ms) this.tell({ kind: 'goOn', until_ms })
+    if (this.#isAhead || this.clock.due_ms <= until_ms) this.carryOut({ kind: 'goOn', until_ms })
     else this.clock.now_ms = Math.max(this.clock.now_ms, until_ms)
   }
 
   /** Tells a node's thread of logs something. */
-  told(node: string, told: ToldToLog): void {
-    this.#post({ kind: 'told', node, told })
+  instruct(node: string, instruction: LogInstruction): void {
+    this.#post({ kind: 'instruct', node, instruction })
   }
 
   /** What became of a record whose outcome its writer was not told. */
   outcomeOf(sent: SentRecord): (typeof outcomes)[number] {
-    return outcomes[this.tell({ kind: 'find', ...sent })] ?? 'pending'
+    return outcomes[this.carryOut({ kind: 'find', ...sent })] ?? 'pending'
   }
 
   link(node: string, log: LogName): PlayedLink {
     const { writer, server } = newLogLink(log, node)
     this.#links += 1
     const link = this.#links
-    this.tell({ kind: 'link', link, node, end: server })
+    this.carryOut({ kind: 'link', link, node, end: server })
     let take: (message: unknown) => void = () => {}
     let [isCut, dies, sent]: [boolean, 'append' | 'campaign' | undefined, SentRecord | undefined] = [
       false,
       undefined,
       undefined,
     ]
-    /** Questions without an answer for which nobody sleeps. */
+    /** Questions without a response for which nobody sleeps. */
     const open = new Set<number>()
-    const answered = (response: { readonly number: number; readonly response: unknown }): void => {
+    const respond = (response: { readonly number: number; readonly response: unknown }): void => {
       open.delete(response.number)
       take(response)
     }
@@ -170,15 +170,15 @@ export class PlayedLogs {
       cut()
       throw new ThreadDied()
     }
-    const on = (event: string, listener: (message: unknown) => void): void => {
-      if (event === 'message') take = listener
+    const on = (event: string, handler: (message: unknown) => void): void => {
+      if (event === 'message') take = handler
     }
     Object.assign(writer.port, { postMessage, on, unref: () => {} })
     return {
       end: writer,
       deliver: () => {
         for (let next = receiveMessageOnPort(writer.port); next !== undefined && !isCut; ) {
-          answered(next.message)
+          respond(next.message)
           next = receiveMessageOnPort(writer.port)
         }
       },
@@ -194,7 +194,7 @@ export class PlayedLogs {
       cut,
       giveUp: () => {
         cut()
-        for (const number of open) answered({ number, response: 'givenUp' })
+        for (const number of open) respond({ number, response: 'givenUp' })
       },
     }
   }
@@ -217,10 +217,10 @@ export class PlayedLogs {
 
   #take(): void {
     for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) {
-      const said: SaidOfLogs = next.message
-      if (said.kind === 'failed') throw new Error(`the thread of the logs has failed: ${said.fault}`)
-      if (said.kind === 'stands') this.#records.push(said.bytes)
-      else this.#reports.get(said.process)?.push(said.report)
+      const report: LogsReport = next.message
+      if (report.kind === 'failed') throw new Error(`the thread of the logs has failed: ${report.fault}`)
+      if (report.kind === 'stands') this.#records.push(report.bytes)
+      else this.#reports.get(report.process)?.push(report.report)
     }
   }
 }

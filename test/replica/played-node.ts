@@ -10,7 +10,7 @@ import { delivered, type OwnClocks, type TimersOwner } from './played-time.js'
 
 /** How long a node hands over at most, and waits for etcd, when it ends; see `BrokerCore`. */
 const handover_ms = 10_000
-const etcdAnswer_ms = 5000
+const etcdPatience_ms = 5000
 
 /** How far the monotonic clock of a node goes while that of the schedule goes 1. */
 const clockRates = [0.996, 1, 1.004]
@@ -177,7 +177,7 @@ export class PlayedNode<Member extends PlayedMember> {
   async kill(): Promise<void> {
     if (this.#process !== undefined) this.#process.isOver = true
     this.#process = undefined
-    this.#world.logs.tell({ kind: 'kill', node: this.name })
+    this.#world.logs.carryOut({ kind: 'kill', node: this.name })
     await this.#dead()
   }
 
@@ -188,7 +188,7 @@ export class PlayedNode<Member extends PlayedMember> {
     const until_ms = logs.clock.now_ms + duration_ms
     this.#process.pausedUntil_ms = until_ms
     if (sleeps) this.clocks.slept_ms += duration_ms
-    logs.tell({ kind: 'pause', node: this.name, until_ms })
+    logs.carryOut({ kind: 'pause', node: this.name, until_ms })
   }
 
   leave(room: DiskRoomLeft): void {
@@ -206,7 +206,7 @@ export class PlayedNode<Member extends PlayedMember> {
     const isCoordinator = this.#world.log === 'control'
     const drained = () => this.#drained()
     await this.#as(this.#process, (process) => {
-      logs.told(this.name, { kind: 'ending', patience_ms: etcdAnswer_ms })
+      logs.instruct(this.name, { kind: 'ending', patience_ms: etcdPatience_ms })
       const ended = endInOrder(
         {
           ...{ sweeper: nothing, frontEnds: nothing, clocks: nothing, courier: nothing, nodeLinks: nothing },
@@ -214,7 +214,7 @@ export class PlayedNode<Member extends PlayedMember> {
           handover: () => process.running.handOver(handover_ms),
           partitions: isCoordinator ? nothing : drained,
           membership: () => {
-            logs.told(this.name, { kind: 'leave' })
+            logs.instruct(this.name, { kind: 'leave' })
             return process.left
           },
           engine: () => this.#ended(process),
@@ -242,7 +242,7 @@ export class PlayedNode<Member extends PlayedMember> {
     process.isOver = true
     this.#process = undefined
     this.#member = undefined
-    this.#world.logs.tell({ kind: 'kill', node: this.name })
+    this.#world.logs.carryOut({ kind: 'kill', node: this.name })
   }
 
   async #dead(): Promise<void> {
@@ -295,13 +295,13 @@ export class PlayedNode<Member extends PlayedMember> {
     const ask = (): Promise<LinkResponse> =>
       new Promise((resolve) => {
         open.add(resolve)
-        const answered = (response: LinkResponse | undefined): void => {
+        const respond = (response: LinkResponse | undefined): void => {
           timers.plan(random.delay_ms(), process, () => {
             if (response === undefined) close()
             else if (open.delete(resolve)) resolve(response)
           })
         }
-        timers.plan(random.delay_ms(), undefined, () => this.#other(other)?.asked(answered))
+        timers.plan(random.delay_ms(), undefined, () => this.#other(other)?.receive(respond))
       })
     return {
       ask,
@@ -313,13 +313,13 @@ export class PlayedNode<Member extends PlayedMember> {
   }
 
   /** Another node asks how far this one is, which answers when it runs; nothing when there is no process. */
-  asked(respond: (response: LinkResponse | undefined) => void): void {
+  receive(respond: (response: LinkResponse | undefined) => void): void {
     const process = this.#process
-    const said = (): void => {
+    const respondNow = (): void => {
       const bytes = Buffer.from(JSON.stringify({ positions: [process?.position.confirmedIndex ?? null] }))
       respond({ kind: 'answered', status: 200, bytes, clock_ms: undefined })
     }
     if (process === undefined) respond(undefined)
-    else this.#world.timers.plan(0, process, said)
+    else this.#world.timers.plan(0, process, respondNow)
   }
 }

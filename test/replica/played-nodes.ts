@@ -52,7 +52,7 @@ const end_ms = 60_000
 /**
  * Plays three nodes that share the log of a partition, or that of the coordinator, with the program's own parts from the turns to the client of an etcd, which is in
  * memory: nodes decide what to own and hand it over, leases end, watches break, processes and threads end and begin anew, nodes and
- * machines stand still, clocks of the day jump, answers of etcd are late or lost, it has no room for a while, nor have disks, logs are
+ * machines stand still, clocks of the day jump, responses of etcd are late or lost, it has no room for a while, nor have disks, logs are
  * truncated, and clients send updates to all nodes, of which many change nothing, and read at all of them. Throws when what a node answers
  * is not what a broker alone would have answered, and when nodes do not come to rest, or to an end.
  */
@@ -135,7 +135,7 @@ class Play<Member extends PlayedMember> {
     this.#heal()
     if (!decides) for (const node of this.#nodes) await this.#owned(node)
     await this.#until(async () => this.#nodes.some(({ isOwner }) => isOwner), 'a node owns the log')
-    logs.tell({ kind: 'faulty', isFaulty: false })
+    logs.carryOut({ kind: 'faulty', isFaulty: false })
     await this.#until(async () => {
       const owner = this.#nodes.find(({ isOwner }) => isOwner)
       return owner !== undefined && (await this.#load.update(owner, -1))
@@ -155,7 +155,7 @@ class Play<Member extends PlayedMember> {
     this.#isOver = true
     const isSilent = random.chance(0.3)
     if (isSilent) {
-      logs.tell({ kind: 'faulty', isFaulty: true })
+      logs.carryOut({ kind: 'faulty', isFaulty: true })
       this.#silence(undefined, end_ms)
     }
     for (const node of this.#nodes) {
@@ -201,11 +201,11 @@ class Play<Member extends PlayedMember> {
     else if (what < 0.74) await this.#goOn(random.below(2000))
     else if (what < 0.86) {
       if (!decides) node.instruct(random.chance(0.75) ? 'own' : 'release')
-    } else if (what < 0.875) logs.tell({ kind: 'full', isFull: random.chance(0.5) })
+    } else if (what < 0.875) logs.carryOut({ kind: 'full', isFull: random.chance(0.5) })
     else if (what < 0.885) node.leave(random.of(['plenty', 'plenty', 'low', 'none']))
     else if (what < 0.895)
       this.#silence(random.chance(0.5) ? node.name : undefined, random.below(random.of([1000, 4000, 9000])))
-    else if (what < 0.91) logs.tell({ kind: 'breakWatches' })
+    else if (what < 0.91) logs.carryOut({ kind: 'breakWatches' })
     else if (what < 0.92) {
       if (!this.#sleeps) node.clocks.jump_ms = random.below(7_200_000) - 3_600_000
     } else if (what < 0.94) this.#pause(node)
@@ -232,18 +232,18 @@ class Play<Member extends PlayedMember> {
 
   #heal(): void {
     const { logs } = this.#world
-    logs.tell({ kind: 'full', isFull: false })
-    logs.tell({ kind: 'silent', node: undefined, until_ms: 0 })
+    logs.carryOut({ kind: 'full', isFull: false })
+    logs.carryOut({ kind: 'silent', node: undefined, until_ms: 0 })
     for (const node of this.#nodes) {
       node.leave('plenty')
       node.dieAtNext(undefined)
-      logs.tell({ kind: 'silent', node: node.name, until_ms: 0 })
+      logs.carryOut({ kind: 'silent', node: node.name, until_ms: 0 })
     }
   }
 
   #silence(node: string | undefined, duration_ms: number): void {
     const { logs } = this.#world
-    logs.tell({ kind: 'silent', node, until_ms: logs.clock.now_ms + duration_ms })
+    logs.carryOut({ kind: 'silent', node, until_ms: logs.clock.now_ms + duration_ms })
   }
 
   async #until(isSo: () => Promise<boolean>, what: string, limit_ms = rest_ms): Promise<void> {

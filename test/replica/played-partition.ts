@@ -82,10 +82,10 @@ export class PlayedPartition extends PlayedMember {
 
   /** Snapshots show a turn, and the thread has not gone on: other nodes hear of it if they ask now. */
   #committed(): void {
-    const says = this.#position.confirmedIndex
+    const confirmed = this.#position.confirmedIndex
     const { last } = this.#store.wal
-    if (says === undefined || says >= last) return
-    this.parts.failed(new Error(`record ${last} is shown, and ${says} is what this node answers for`))
+    if (confirmed === undefined || confirmed >= last) return
+    this.parts.failed(new Error(`record ${last} is shown, and ${confirmed} is what this node answers for`))
   }
 
   instruct(what: 'own' | 'release'): void {

@@ -74,7 +74,7 @@ export class PlayedProcess implements TimersOwner {
     this.running = new RunningNodes({
       ...{ node, nodes, partitions: 1, rebalanceDelay_ms: 10_000, reads: 'confirmed', log: silentLog },
       ...{ hosts: () => [], isFull },
-      tell: (self) => logs.told(node, { kind: 'tell', self }),
+      tell: (self) => logs.instruct(node, { kind: 'tell', self }),
       instruct: (_, what) => {
         if (decides && log !== 'control') instruct(what)
       },
@@ -94,8 +94,8 @@ export class PlayedProcess implements TimersOwner {
       positions: [memory],
       ownerOf: () => this.owner,
       positionsOf: async (other, partitions) => {
-        const said = await this.#questionsTo(other).ask(partitions)
-        return said.ok ? ok(new Map(Array.from(said.value, ([log, last]) => [Number(log), last]))) : said
+        const positions = await this.#questionsTo(other).ask(partitions)
+        return positions.ok ? ok(new Map(Array.from(positions.value, ([log, last]) => [Number(log), last]))) : positions
       },
     })
   }

@@ -19,7 +19,7 @@ interface UnknownOutcome {
 
 type Node = PlayedNode<PlayedPartition>
 
-/** Updates of entities, whose answers have to be those of a broker alone, and reads of them. */
+/** Updates of entities, whose responses have to be those of a broker alone, and reads of them. */
 export class PlayedUpdates implements PlayedLoad<PlayedPartition> {
   readonly #world: PlayedWorld
   readonly #nodes: readonly Node[]
@@ -90,10 +90,10 @@ export class PlayedUpdates implements PlayedLoad<PlayedPartition> {
   #checkPositions(node: Node): void {
     const last = node.confirmedIndex ?? 0
     for (const each of this.#nodes) {
-      const says = each.confirmedIndex
+      const confirmed = each.confirmedIndex
       assert(
-        says === undefined || says >= last,
-        `${each.name} answers for record ${says} while ${last} is acknowledged`,
+        confirmed === undefined || confirmed >= last,
+        `${each.name} answers for record ${confirmed} while ${last} is acknowledged`,
       )
     }
   }

@@ -34,7 +34,7 @@ export class SimulatedLog {
   }
 
   /** Offers a record again and again until its outcome is known, as long as its writer lives. */
-  append(expected: LogSequence, offered: Offered, lives: () => boolean, answered: (outcome: Appended) => void): void {
+  append(expected: LogSequence, offered: Offered, lives: () => boolean, respond: (outcome: Appended) => void): void {
     const offer = (): void => {
       if (!lives()) return
       const isLost = this.isFaulty && this.#random.chance(0.05)
@@ -46,18 +46,18 @@ export class SimulatedLog {
       this.#later(() => {
         const outcome = this.#taken(expected, offered)
         if (isLost) this.#schedule.plan(again_ms, offer)
-        else answered(outcome)
+        else respond(outcome)
       })
     }
     offer()
   }
 
   /** What stands behind a record, as soon as there is something. */
-  next(after: LogSequence, lives: () => boolean, answered: (records: readonly ReadRecord[]) => void): void {
+  next(after: LogSequence, lives: () => boolean, respond: (records: readonly ReadRecord[]) => void): void {
     const look = (): void => {
       if (!lives()) return
       if (this.records.length === after) this.#waiting.push(() => this.#later(look))
-      else answered(this.records.slice(after, after + 1 + this.#random.below(8)))
+      else respond(this.records.slice(after, after + 1 + this.#random.below(8)))
     }
     this.#later(look)
   }

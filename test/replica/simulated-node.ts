@@ -39,7 +39,7 @@ export interface NodeParts {
   /** A turn of this node is answered. */
   readonly acknowledged: (sequence: LogSequence, number: number) => void
   /** Hears each event. */
-  readonly tell: ((line: string) => void) | undefined
+  readonly trace: ((line: string) => void) | undefined
 }
 
 /** How far the monotonic clock of a node goes while that of the schedule goes 1. */
@@ -110,23 +110,23 @@ export class SimulatedNode {
   }
 
   /** Has the thread do something, when it is free. */
-  tell(work: () => void): void {
+  carryOut(work: () => void): void {
     this.#events.push(work)
     this.#wake()
   }
 
   take(event: ReplicaEvent): void {
-    this.tell(() => this.#took(event))
+    this.carryOut(() => this.#took(event))
   }
 
   instruct(kind: 'own' | 'release' | 'close'): void {
     if (kind === 'close') this.isClosing = true
-    this.tell(() => this.#took({ kind }))
+    this.carryOut(() => this.#took({ kind }))
   }
 
   /** A client's update: a turn, if this node takes one. */
   update(): void {
-    this.tell(() => {
+    this.carryOut(() => {
       if (this.state.role.kind !== 'owns') return
       if (this.#parts.isSynchronous) return this.#turn()
       // A change of the coordinator is logged behind those before it.
@@ -213,8 +213,8 @@ export class SimulatedNode {
   #took(event: ReplicaEvent): void {
     const { state, effects } = this.#parts.version.transition(this.state, event)
     this.state = state
-    const { tell, schedule } = this.#parts
-    tell?.(
+    const { trace, schedule } = this.#parts
+    trace?.(
       `${schedule.now_ms} ${this.name} ${text(event)} > ${state.role.kind} ${state.applied}: ${effects.map(text).join(' ')}`,
     )
     for (const effect of effects) this.#carryOut(effect)
@@ -249,13 +249,13 @@ export class SimulatedNode {
   }
 
   #read({ read, after }: Extract<ReplicaEffect, { kind: 'read' }>): void {
-    const answered = (records: Response): void => {
+    const take = (records: Response): void => {
       if (records === 'givenUp') this.take({ kind: 'givenUp' })
-      // What is no records was taken for the answer to another question.
+      // What is no records was taken for the response to another question.
       else if (Array.isArray(records)) this.take({ kind: 'read', read, records, received: this.now })
     }
     const { log } = this.#parts
-    this.#ask(answered, (lives, response) => log.next(after, lives, response))
+    this.#send(take, (lives, response) => log.next(after, lives, response))
   }
 
   #apply({ turns, last }: Extract<ReplicaEffect, { kind: 'apply' }>): void {
@@ -288,7 +288,7 @@ export class SimulatedNode {
   #campaign({ expected, metadataVersion }: Extract<ReplicaEffect, { kind: 'campaign' }>): void {
     const sent = this.#now()
     const offered = this.#offered('election', 0 as LogSequence, metadataVersion)
-    const answered = (response: Response): void => {
+    const take = (response: Response): void => {
       if (response === 'givenUp') {
         this.take({ kind: 'givenUp' })
         return
@@ -298,7 +298,7 @@ export class SimulatedNode {
       this.take({ kind: 'campaigned', outcome })
     }
     const { log } = this.#parts
-    this.#ask(answered, (lives, response) => log.append(expected, offered, lives, response))
+    this.#send(take, (lives, response) => log.append(expected, offered, lives, response))
   }
 
   #appendEmpty(record: EmptyRecord): void {
@@ -367,12 +367,12 @@ export class SimulatedNode {
     const expected = this.#last
     const { isSynchronous, log } = this.#parts
     if (isSynchronous) this.#isBusy = true
-    const answered = (response: Response): void => {
+    const take = (response: Response): void => {
       if (isSynchronous) this.#isBusy = false
       done(response === 'givenUp' ? response : this.#known(response, expected, sent))
       this.#wake()
     }
-    this.#ask(answered, (lives, response) => log.append(expected, offered, lives, response))
+    this.#send(take, (lives, response) => log.append(expected, offered, lives, response))
   }
 
   #known(response: Exclude<Response, 'givenUp'>, expected: LogSequence, sent: ClockStart): OfferOutcome {
@@ -393,14 +393,14 @@ export class SimulatedNode {
     return { kind, number: numbers, epoch, metadataVersion, time_ms: 0, node: this.name, payload: noPayload }
   }
 
-  #ask(
-    answered: (response: Response) => void,
-    ask: (lives: () => boolean, respond: (answer: Response) => void) => void,
+  #send(
+    take: (response: Response) => void,
+    send: (lives: () => boolean, respond: (response: Response) => void) => void,
   ): void {
     const { schedule, random } = this.#parts
     const life = this.#life
     const lives = (): boolean => life === this.#life
-    const number = this.#questions.ask(answered)
+    const number = this.#questions.ask(take)
     const questions = this.#questions
     const respond = (response: Response): void => {
       if (!this.#open.delete(giveUp) || !lives()) return
@@ -418,7 +418,7 @@ export class SimulatedNode {
     const giveUp = (): void => respond('givenUp')
     this.#open.add(giveUp)
     if (this.#isEnding) schedule.plan(1000, giveUp)
-    ask(lives, respond)
+    send(lives, respond)
   }
 
   #inOrder(append: () => void): void {

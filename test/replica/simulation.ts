@@ -23,10 +23,10 @@ const rest_ms = 40_000
  * and threads end and come back, machines stand still, clocks go at different rates, nodes are told to own and to release. Then all
  * faults end, everything comes to rest, and all nodes close. Throws when something does not hold that always has to.
  *
- * @param tell hears each event, for who looks for the cause of a failure
+ * @param trace hears each event, for who looks for the cause of a failure
  */
-export function play(seed: number, version: Version = present, tell?: (line: string) => void): void {
-  new Simulation(seed, version, tell).play()
+export function play(seed: number, version: Version = present, trace?: (line: string) => void): void {
+  new Simulation(seed, version, trace).play()
 }
 
 class Simulation {
@@ -41,17 +41,17 @@ class Simulation {
   #read = 0
   #metadataVersion = 0 as LogSequence
   #turns = 0
-  readonly #tell: ((line: string) => void) | undefined
+  readonly #trace: ((line: string) => void) | undefined
 
-  constructor(seed: number, version: Version, tell: ((line: string) => void) | undefined) {
-    this.#tell = tell
+  constructor(seed: number, version: Version, trace: ((line: string) => void) | undefined) {
+    this.#trace = trace
     const random = new Random(seed)
     this.#random = random
     this.#log = new SimulatedLog(this.#schedule, random)
     this.#isSynchronous = random.chance(0.6)
     this.#awaitsOwner = this.#isSynchronous && random.chance(0.8)
     const acknowledged = (sequence: LogSequence, number: number): void => this.#acknowledge(sequence, number)
-    const common = { log: this.#log, schedule: this.#schedule, random, version, acknowledged, tell }
+    const common = { log: this.#log, schedule: this.#schedule, random, version, acknowledged, trace }
     const kind = { isSynchronous: this.#isSynchronous, awaitsOwner: this.#awaitsOwner }
     this.#nodes = ['a', 'b', 'c'].map((name) => new SimulatedNode({ ...common, ...kind, name }))
   }
@@ -115,7 +115,7 @@ class Simulation {
   #tellMetadata(node: SimulatedNode, delay_ms: number): void {
     const metadataVersion = this.#metadataVersion
     this.#schedule.plan(delay_ms, () =>
-      node.tell(() => {
+      node.carryOut(() => {
         if (metadataVersion >= node.state.metadataVersion) node.take({ kind: 'metadataInForce', metadataVersion })
       }),
     )
@@ -127,9 +127,9 @@ class Simulation {
       throw new Error(`turn ${sequence} was acknowledged and is not in the log`)
     if (sequence > this.#acknowledged) this.#acknowledged = sequence
     for (const node of this.#nodes) {
-      const says = Math.max(node.commitIndex, node.appliedIndex)
-      if (node.isConfirmed && says < sequence)
-        throw new Error(`${node.name} answers for record ${says} while ${sequence} is acknowledged`)
+      const reached = Math.max(node.commitIndex, node.appliedIndex)
+      if (node.isConfirmed && reached < sequence)
+        throw new Error(`${node.name} answers for record ${reached} while ${sequence} is acknowledged`)
     }
   }
 
@@ -137,11 +137,11 @@ class Simulation {
   #readAt(node: SimulatedNode): void {
     const { now_ms } = this.#schedule
     // A replica that does not wait for its owner may show what nobody was told of yet.
-    this.#tell?.(`${now_ms} ${node.name} is to be read: at least ${this.#read}, ${this.#acknowledged}`)
+    this.#trace?.(`${now_ms} ${node.name} is to be read: at least ${this.#read}, ${this.#acknowledged}`)
     const least = this.#awaitsOwner ? Math.max(this.#acknowledged, this.#read) : this.#acknowledged
     this.#confirm(node, now_ms + readLease_ms, () => {
       const { shown } = node
-      this.#tell?.(`${this.#schedule.now_ms} ${node.name} shows ${shown}, asked at ${now_ms}`)
+      this.#trace?.(`${this.#schedule.now_ms} ${node.name} shows ${shown}, asked at ${now_ms}`)
       if (shown < least) throw new Error(`${node.name} shows turn ${shown}, and ${least} was shown before`)
       this.#read = Math.max(this.#read, shown)
     })

@@ -40,7 +40,7 @@ export const mends: readonly Mend[] = [
     before: 'if (isEnough) {',
   },
   {
-    fault: 'an offer that was taken without an answer is fenced by itself',
+    fault: 'an offer that was taken without a response is fenced by itself',
     file: 'storage/etcd/etcd-engine.ts',
     now: 'if (standing !== undefined && isOwn(standing.value)) return ok(sequence)',
     before: 'if (standing !== undefined && standing.value.length === 0 && isOwn(standing.value)) return ok(sequence)',
@@ -96,7 +96,7 @@ export const mends: readonly Mend[] = [
     before: 'Atomics.load(this.#cells, untilCell) > 0n &&',
   },
   {
-    fault: 'an answer to an earlier read of the log is taken for that to the last one',
+    fault: 'a response to an earlier read of the log is taken for that to the last one',
     file: 'partition/replica/transitions.ts',
     now: "if (role.kind !== 'follows' || !role.isReading || read !== state.reads) return just(state)",
     before: "if (role.kind !== 'follows' || read < 0) return just(state)",

@@ -19,12 +19,12 @@ const limits_ms: Readonly<Record<Kind, number>> = { quick: 240_000, system: 600_
 
 const durationsFile = join('.tap', 'durations.json')
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
 function refuse(reason: string): never {
-  say(reason)
+  print(reason)
   process.exit(2)
 }
 
@@ -79,12 +79,12 @@ async function runAll(units: readonly Unit[]): Promise<readonly UnitResult[]> {
       results.push(result)
       const { room } = unit
       const ofRoom = results.filter((each) => each.unit.room === room)
-      if (ofRoom.length === units.filter((each) => each.room === room).length) say(roomLine(room, ofRoom))
+      if (ofRoom.length === units.filter((each) => each.room === room).length) print(roomLine(room, ofRoom))
     }
   }
   await Promise.all(Array.from({ length: jobs[kind] }, takeUnits))
   if (stopping.signal.aborted) {
-    say('Stopped: what follows is of the rooms and files that had ended.')
+    print('Stopped: what follows is of the rooms and files that had ended.')
     process.exitCode = 130
   }
   return results
@@ -113,6 +113,6 @@ const results = await runAll(unitsOf(files, durations)).finally(endServices)
 for (const { unit, duration_ms } of results) durations.set(unit.name, Math.round(duration_ms))
 mkdirSync(streams, { recursive: true })
 writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(durations), null, 1)}\n`)
-for (const line of failureLines(results)) say(line)
-say(summaryLine(results, performance.now() - start_ms))
+for (const line of failureLines(results)) print(line)
+print(summaryLine(results, performance.now() - start_ms))
 if (results.some(({ failures }) => failures.length > 0)) process.exitCode ??= 1

@@ -38,7 +38,7 @@ export const streams = join('.tap', 'streams')
 export const underWayMark = 'under way: '
 
 /** How long a unit may take to say what is under way. */
-const answer_ms = 3000
+const patience_ms = 3000
 
 const entry = fileURLToPath(new URL('./unit.js', import.meta.url))
 
@@ -70,7 +70,7 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
     reader.endedBy(`the process was ended after ${limit_ms / 1000} s, the limit of a file`)
     // It says what is under way, if it can.
     child.kill('SIGTERM')
-    late = setTimeout(killAll, answer_ms)
+    late = setTimeout(killAll, patience_ms)
   }
   let late: NodeJS.Timeout | undefined
   const timer = limit_ms > 0 ? setTimeout(isOver, limit_ms) : undefined
@@ -124,9 +124,9 @@ class StreamReader {
   constructor(file: string, begins: () => void) {
     this.#file = file
     this.#parser.on('comment', (text: string) => {
-      const said = text.replace(/^# /, '').trimEnd()
-      if (!said.startsWith(fileMark)) return
-      this.#file = said.slice(fileMark.length)
+      const comment = text.replace(/^# /, '').trimEnd()
+      if (!comment.startsWith(fileMark)) return
+      this.#file = comment.slice(fileMark.length)
       begins()
     })
     this.#watch(this.#parser, [])
@@ -147,8 +147,8 @@ class StreamReader {
     errors: string,
   ): Promise<Pick<UnitResult, 'passed' | 'skipped' | 'failures'>> {
     // The end of the stream ends all tests.
-    const said = errors.split('\n').find((line) => line.startsWith(underWayMark))
-    const underWay = said === undefined ? this.#underWay : [said.slice(underWayMark.length)]
+    const line = errors.split('\n').find((line) => line.startsWith(underWayMark))
+    const underWay = line === undefined ? this.#underWay : [line.slice(underWayMark.length)]
     const cut = [...underWay, this.#cause ?? `the process ended with ${signal ?? code}`]
     const complete = new Promise((resolved) => this.#parser.once('complete', resolved))
     this.#parser.end()

@@ -32,7 +32,7 @@ async function run(...args: readonly string[]): Promise<Ended> {
 }
 
 /** Whether something listens already. */
-function answers(port: number): Promise<boolean> {
+function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve(true))
     socket.on('connect', () => socket.destroy())
@@ -91,8 +91,8 @@ test('the pid file of a living process ends with 5; a leftover is replaced, and 
   const folder = t.testdir()
   const pid = join(folder, 'pid')
   writeFileSync(pid, `${process.pid}\n`)
-  const refused = await run('-dbPath', join(folder, 'data'), '-port', `${await freePort()}`, '-pidpath', pid)
-  t.match(refused, { code: 5, stdout: new RegExp(`PID: ${process.pid}`) })
+  const ended = await run('-dbPath', join(folder, 'data'), '-port', `${await freePort()}`, '-pidpath', pid)
+  t.match(ended, { code: 5, stdout: new RegExp(`PID: ${process.pid}`) })
   writeFileSync(pid, '999999999\n')
   const broker = await RunningBroker.start(t, ['-pidpath', pid])
   t.match(readFileSync(pid, 'utf8'), /^\d+\n$/)
@@ -104,7 +104,7 @@ test('the pid file of a living process ends with 5; a leftover is replaced, and 
 test('a certificate that can not be used ends with 4', async (t) => {
   const texts = { nokey: 'no key', nocert: 'no certificate', key: itsKey, other: renewedKey, cert: unknownCertificate }
   const folder = t.testdir(texts)
-  for (const [key, cert, said] of [
+  for (const [key, cert, message] of [
     ['none', 'cert', /-key: '.*none' cannot be read: there is no such file or folder \(ENOENT\)/],
     ['nokey', 'cert', /-key: '.*nokey' is no private key in PEM form/],
     ['key', 'nocert', /-cert: '.*nocert' is no certificate in PEM form/],
@@ -112,7 +112,7 @@ test('a certificate that can not be used ends with 4', async (t) => {
   ] as const) {
     const files = ['-https', '-key', join(folder, key), '-cert', join(folder, cert)]
     const ended = await run('-dbPath', join(folder, 'data'), '-port', `${await freePort()}`, ...files)
-    t.match(ended, { code: 4, stdout: said })
+    t.match(ended, { code: 4, stdout: message })
   }
 })
 
@@ -178,7 +178,7 @@ test('a signal that comes while threads are still being started ends the broker 
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString()
     })
-    await until(async () => await answers(port))
+    await until(async () => await isListening(port))
     await delay(wait_ms)
     child.kill('SIGTERM')
     await once(child, 'close')

@@ -41,14 +41,14 @@ test('the courier has ended before the stores whose outboxes it reads', async (t
 })
 
 test('parts end one after the other, and a part that cannot be ended ends the order', async (t) => {
-  const told: Ending[] = []
+  const ended: Ending[] = []
   const steps = Object.fromEntries(parts.map((part) => [part, async () => {}])) as Record<Ending, () => Promise<void>>
-  await endInOrder(steps, (part) => told.push(part))
-  t.same([...told].sort(), [...parts].sort())
+  await endInOrder(steps, (part) => ended.push(part))
+  t.same([...ended].sort(), [...parts].sort())
   const fails = endInOrder({ ...steps, partitions: () => Promise.reject(new Error('a turn failed')) }, (part) =>
-    told.push(part),
+    ended.push(part),
   )
-  told.length = 0
+  ended.length = 0
   await t.rejects(fails, { message: 'a turn failed' })
-  t.notOk(told.includes('engine'))
+  t.notOk(ended.includes('engine'))
 })

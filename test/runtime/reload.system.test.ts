@@ -40,7 +40,7 @@ function write(folder: string, key: string, certificate: string): void {
   writeFileSync(join(folder, 'cert.pem'), certificate)
 }
 
-async function started(t: Test, folder: string): Promise<{ broker: ChildProcess; port: number; said: () => string }> {
+async function started(t: Test, folder: string): Promise<{ broker: ChildProcess; port: number; output: () => string }> {
   const port = await freePort()
   const files = ['-key', join(folder, 'key.pem'), '-cert', join(folder, 'cert.pem')]
   const flags = ['-port', `${port}`, '-dbPath', join(folder, 'data'), '-https', ...files, '-httpThreads', '2']
@@ -48,17 +48,17 @@ async function started(t: Test, folder: string): Promise<{ broker: ChildProcess;
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => broker.kill('SIGKILL'))
-  let said = ''
+  let output = ''
   broker.stdout.on('data', (chunk: Buffer) => {
-    said += chunk.toString()
+    output += chunk.toString()
   })
-  return { broker, port, said: () => said }
+  return { broker, port, output: () => output }
 }
 
 test('SIGHUP has new connections use key and certificate as they are now, on all threads', async (t) => {
   const folder = t.testdir()
   write(folder, itsKey, unknownCertificate)
-  const { broker, port, said } = await started(t, folder)
+  const { broker, port, output } = await started(t, folder)
   await shows(port, 'localhost')
   t.equal(await expiryShown(port), Date.parse(new X509Certificate(unknownCertificate).validTo) / 1000)
   write(folder, renewedKey, renewedCertificate)
@@ -66,15 +66,15 @@ test('SIGHUP has new connections use key and certificate as they are now, on all
   // Either thread may take a connection: when many in a row see the new one, both have it.
   let row = 0
   await until(async () => {
-    if (broker.exitCode !== null || broker.signalCode !== null) throw new Error(`the broker has ended: ${said()}`)
+    if (broker.exitCode !== null || broker.signalCode !== null) throw new Error(`the broker has ended: ${output()}`)
     row = (await subjectShown(port)) === 'renewed' ? row + 1 : 0
     return row === 30
   })
-  t.match(said(), 'key and certificate were read anew')
+  t.match(output(), 'key and certificate were read anew')
   t.equal(await expiryShown(port), Date.parse(new X509Certificate(renewedCertificate).validTo) / 1000)
   write(folder, itsKey, 'no certificate')
   broker.kill('SIGHUP')
-  await until(() => said().includes('key and certificate stay as they were'))
+  await until(() => output().includes('key and certificate stay as they were'))
   t.equal(await subjectShown(port), 'renewed')
   broker.kill('SIGTERM')
   t.same(await once(broker, 'exit'), [0, null])

@@ -39,7 +39,7 @@ interface Refusal {
   readonly what: string
   readonly flags: readonly string[]
   readonly code: number
-  readonly says: RegExp
+  readonly message: RegExp
   readonly before?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -49,148 +49,149 @@ const refusals: readonly Refusal[] = [
     what: 'a file as the folder',
     flags: ['-dbPath', at('file')],
     code: 3,
-    says: /file is not a directory: name another place with -dbPath/,
+    message: /file is not a directory: name another place with -dbPath/,
   },
   {
     what: 'a folder below a file',
     flags: ['-dbPath', at('file/x')],
     code: 3,
-    says: /cannot be made: a part of the path is no folder \(ENOTDIR\)/,
+    message: /cannot be made: a part of the path is no folder \(ENOTDIR\)/,
   },
   {
     what: 'partitions without a format',
     flags: ['-dbPath', at('of partitions')],
     code: 3,
-    says: /format\.json is missing although the directory holds partitions: restore it from a backup/,
+    message: /format\.json is missing although the directory holds partitions: restore it from a backup/,
   },
   {
     what: 'a folder of somebody else',
     flags: ['-dbPath', at('foreign')],
     code: 3,
-    says: /foreign is not empty and no data directory: it holds a\.txt and 1 more; name an empty or a new one with -dbPath/,
+    message:
+      /foreign is not empty and no data directory: it holds a\.txt and 1 more; name an empty or a new one with -dbPath/,
   },
   {
     what: 'a newer format',
     flags: ['-dbPath', at('of a newer version')],
     code: 3,
-    says: /has format 9, this program reads format \d: use the version of Rigel that wrote it/,
+    message: /has format 9, this program reads format \d: use the version of Rigel that wrote it/,
   },
   {
     what: 'a damaged format',
     flags: ['-dbPath', at('of a damaged format')],
     code: 3,
-    says: /format\.json is damaged: restore it from a backup/,
+    message: /format\.json is damaged: restore it from a backup/,
   },
   {
     what: 'a missing file',
     flags: ['-dbPath', at('cut')],
     code: 3,
-    says: /partition-1\/data\.mdb is missing: restore the directory from a backup, or start with an empty -dbPath/,
+    message: /partition-1\/data\.mdb is missing: restore the directory from a backup, or start with an empty -dbPath/,
   },
   {
     what: 'another number of partitions',
     flags: ['-dbPath', at('whole'), '-partitions', '3'],
     code: 3,
-    says: /was made with 2 partitions and keeps that number: start without -partitions, or .* rigel reshard/,
+    message: /was made with 2 partitions and keeps that number: start without -partitions, or .* rigel reshard/,
   },
   {
     what: 'too many partitions',
     flags: ['-partitions', '9999'],
     code: 1,
-    says: /'-partitions': '9999' is not an integer from 1 to 256/,
+    message: /'-partitions': '9999' is not an integer from 1 to 256/,
   },
   {
     what: 'a port for two',
     flags: ['-adminPort', port],
     code: 1,
-    says: /'-adminPort': '\d+' is the port of the context interface \(-port\) as well/,
+    message: /'-adminPort': '\d+' is the port of the context interface \(-port\) as well/,
   },
   {
     what: 'an address that is none',
     flags: ['-localIp', 'nonsense'],
     code: 1,
-    says: /'-localIp': 'nonsense' is not an IP address/,
+    message: /'-localIp': 'nonsense' is not an IP address/,
   },
-  { what: 'HTTPS without a key', flags: ['-https'], code: 1, says: /-https needs -key/ },
+  { what: 'HTTPS without a key', flags: ['-https'], code: 1, message: /-https needs -key/ },
   {
     what: 'a key that is not there',
     flags: ['-https', '-key', at('none'), '-cert', at('cert.pem')],
     code: 4,
-    says: /-key: .* cannot be read: there is no such file or folder \(ENOENT\)/,
+    message: /-key: .* cannot be read: there is no such file or folder \(ENOENT\)/,
   },
   {
     what: 'a key that is a folder',
     flags: ['-https', '-key', at('folder'), '-cert', at('cert.pem')],
     code: 4,
-    says: /-key: .* cannot be read: it is a folder \(EISDIR\)/,
+    message: /-key: .* cannot be read: it is a folder \(EISDIR\)/,
   },
   {
     what: 'the key of another certificate',
     flags: ['-https', '-key', at('other.pem'), '-cert', at('cert.pem')],
     code: 4,
-    says: /is not the key of the certificate .*: give the two that belong together/,
+    message: /is not the key of the certificate .*: give the two that belong together/,
   },
   {
     what: 'keys of clients that are not there',
     flags: ['-apiKeys', at('none')],
     code: 4,
-    says: /-apiKeys: .*none cannot be read: there is no such file or folder \(ENOENT\)/,
+    message: /-apiKeys: .*none cannot be read: there is no such file or folder \(ENOENT\)/,
   },
   {
     what: 'keys of clients that are none',
     flags: ['-apiKeys', at('wrong keys')],
     code: 4,
-    says: /wrong keys:2: is not: name sha256:/,
+    message: /wrong keys:2: is not: name sha256:/,
   },
   {
     what: 'no keys of clients',
     flags: ['-apiKeys', '/dev/null'],
     code: 4,
-    says: /there is no key in it, so nobody could be served/,
+    message: /there is no key in it, so nobody could be served/,
   },
   {
     what: 'a token that is not there',
     flags: ['-adminTokenFile', at('none')],
     code: 1,
-    says: /'-adminTokenFile': .* cannot be read: there is no such file or folder \(ENOENT\)/,
+    message: /'-adminTokenFile': .* cannot be read: there is no such file or folder \(ENOENT\)/,
   },
   {
     what: 'two tokens',
     flags: ['-adminTokenFile', at('file'), '-adminToken', 'x'],
     code: 1,
-    says: /-adminToken and -adminTokenFile cannot be used at the same time/,
+    message: /-adminToken and -adminTokenFile cannot be used at the same time/,
   },
   {
     what: 'a log below a file',
     flags: ['-logDir', at('file')],
     code: 1,
-    says: /\(-logDir\) cannot be written: a part of the path is no folder \(ENOTDIR\)/,
+    message: /\(-logDir\) cannot be written: a part of the path is no folder \(ENOTDIR\)/,
   },
   {
     what: 'the pid file of a process that lives',
     flags: ['-pidpath', at('pid')],
     code: 5,
-    says: /PID-file .* found, a broker seems to be running already \(PID: \d+\)/,
+    message: /PID-file .* found, a broker seems to be running already \(PID: \d+\)/,
   },
   {
     what: 'a mistyped flag',
     flags: ['-dbPahth', 'x'],
     code: 1,
-    says: /'-dbPahth' not recognized\ndid you mean '-dbPath'\?/,
+    message: /'-dbPahth' not recognized\ndid you mean '-dbPath'\?/,
   },
   {
     what: 'a mistyped command',
     flags: [],
     before: ['bakcup'],
     code: 1,
-    says: /'bakcup' not recognized\ndid you mean 'rigel backup'\?/,
+    message: /'bakcup' not recognized\ndid you mean 'rigel backup'\?/,
   },
   {
     what: 'a wrong variable',
     flags: [],
     environment: { RIGEL_DB_SIZE_MAX: 'much' },
     code: 1,
-    says: /RIGEL_DB_SIZE_MAX: 'much' is not an integer from 16 to/,
+    message: /RIGEL_DB_SIZE_MAX: 'much' is not an integer from 16 to/,
   },
 ]
 
@@ -200,19 +201,20 @@ const refusalsOfNobody: readonly Refusal[] = [
     what: 'a folder of somebody else',
     flags: ['-dbPath', at('whole')],
     code: 3,
-    says: /lock cannot be used: the user of this process may not: change its owner or its rights, or use another user \(EACCES\)/,
+    message:
+      /lock cannot be used: the user of this process may not: change its owner or its rights, or use another user \(EACCES\)/,
   },
   {
     what: 'a place of somebody else',
     flags: ['-dbPath', at('closed/data')],
     code: 3,
-    says: /cannot be made: the user of this process may not: .*\(EACCES\)/,
+    message: /cannot be made: the user of this process may not: .*\(EACCES\)/,
   },
   {
     what: 'a log of somebody else',
     flags: ['-logDir', at('closed')],
     code: 1,
-    says: /\(-logDir\) cannot be written: the user of this process may not: .*\(EACCES\)/,
+    message: /\(-logDir\) cannot be written: the user of this process may not: .*\(EACCES\)/,
   },
 ]
 
@@ -225,23 +227,23 @@ root.before(async () => {
 const none: readonly string[] = []
 
 /** Starts the program, which has to end by itself; gives its exit code and all that it says. */
-async function refused({ flags, before = [], environment = {} }: Refusal, data = at('not made'), user = none) {
+async function startRefusal({ flags, before = [], environment = {} }: Refusal, data = at('not made'), user = none) {
   const own = flags.includes('-dbPath') || before.length > 0 ? [] : ['-dbPath', data]
   const words = [brokerProgram, ...before, ...(before.length > 0 ? [] : ['-port', port]), ...flags, ...own]
   const [program = '', ...given] = [...user, 'sh', ...nodeBySh(words)]
   const child = spawn(program, given, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...environment } })
   const [output, errors] = [text(child.stdout), text(child.stderr)]
   await once(child, 'close')
-  return { code: child.exitCode, said: `${await output}${await errors}` }
+  return { code: child.exitCode, output: `${await output}${await errors}` }
 }
 
 test('what cannot be used at a start is said with what helps, and has its exit code', async (t) => {
   const left = refusals.values()
   const worker = async (data: string): Promise<void> => {
     for (const refusal of left) {
-      const { code, said } = await refused(refusal, data)
-      t.equal(code, refusal.code, `${refusal.what}: ${said}`)
-      t.match(said, refusal.says, refusal.what)
+      const { code, output } = await startRefusal(refusal, data)
+      t.equal(code, refusal.code, `${refusal.what}: ${output}`)
+      t.match(output, refusal.message, refusal.what)
     }
   }
   await Promise.all([worker(at('one')), worker(at('another'))])
@@ -255,9 +257,9 @@ test('so is what only somebody without rights meets', {
     for (const closed of ['closed', 'whole']) chmodSync(at(closed), 0o700)
   })
   for (const refusal of refusalsOfNobody) {
-    const { code, said } = await refused(refusal, at('one'), asNobody)
-    t.equal(code, refusal.code, `${refusal.what}: ${said}`)
-    t.match(said, refusal.says, refusal.what)
+    const { code, output } = await startRefusal(refusal, at('one'), asNobody)
+    t.equal(code, refusal.code, `${refusal.what}: ${output}`)
+    t.match(output, refusal.message, refusal.what)
   }
 })
 
@@ -267,13 +269,15 @@ test('the port of the management that somebody has is named as well', async (t) 
   t.teardown(() => taken.close())
   const address = taken.address()
   const other = typeof address === 'object' && address ? `${address.port}` : ''
-  const { code, said } = await refused({ what: '', flags: ['-adminPort', other], code: 2, says: /./ })
+  const { code, output } = await startRefusal({ what: '', flags: ['-adminPort', other], code: 2, message: /./ })
   t.equal(code, 2)
-  t.match(said, new RegExp(`port ${other} is in use`))
+  t.match(output, new RegExp(`port ${other} is in use`))
 })
 
 test('a key without HTTPS is told: whoever gives it believes to have that', async (t) => {
   // It ends because of the folder, after the warning.
   const flags = ['-key', at('key.pem'), '-cert', at('cert.pem'), '-dbPath', at('file')]
-  t.match(await refused({ what: '', flags, code: 3, says: /./ }), { said: /ignored command line options: -key, -cert/ })
+  t.match(await startRefusal({ what: '', flags, code: 3, message: /./ }), {
+    output: /ignored command line options: -key, -cert/,
+  })
 })

@@ -32,13 +32,13 @@ test('all threads wait until the gate is opened', async (t) => {
 test('a thread that waits too long goes on, and the moment is lost for all', async (t) => {
   const gate = new PinGate()
   const threads = [waiting(gate, 60_000), waiting(gate, 20)]
-  const said = threads.map((thread) => {
+  const received = threads.map((thread) => {
     const texts: unknown[] = []
     thread.on('message', (text) => texts.push(text))
     return texts
   })
   await Promise.all(threads.map((thread) => once(thread, 'exit')))
-  t.same(said, [
+  t.same(received, [
     ['there', 'gone on'],
     ['there', 'gone on'],
   ])

@@ -40,7 +40,7 @@ function changeOf(count: number): Change {
   }
 }
 
-function asking(
+function withTerms(
   condition: Partial<FiringCondition>,
   notification: Partial<NotificationTerms>,
   more: Partial<Subscription> = {},
@@ -58,10 +58,10 @@ function asking(
 }
 
 /** What a subscription asks, of an entity with this many attributes; each one may ask for something else. */
-type Asked = (count: number, order: number) => Partial<Subscription>
+type Terms = (count: number, order: number) => Partial<Subscription>
 
 /** How many looks at attributes it takes to match a change with subscriptions; there is a notice for each of them. */
-function looksFor(count: number, subscriptions: number, request: Asked): number {
+function looksFor(count: number, subscriptions: number, request: Terms): number {
   const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   for (let order = 1; order <= subscriptions; order += 1) matcher.put(nth(order, request(count, order)))
   const change = changeOf(count)
@@ -73,20 +73,20 @@ function looksFor(count: number, subscriptions: number, request: Asked): number 
 }
 
 const http = { kind: 'http', timeout_ms: 0 } as const
-const kinds: Readonly<Record<string, Asked>> = {
-  'all attributes': () => asking({}, {}),
-  'changes of values only': () => asking({ onMetadata: false }, {}),
-  'changes of any of many attributes': (count) => asking({ onMetadata: false }, {}, { onChange: names(count) }),
+const kinds: Readonly<Record<string, Terms>> = {
+  'all attributes': () => withTerms({}, {}),
+  'changes of values only': () => withTerms({ onMetadata: false }, {}),
+  'changes of any of many attributes': (count) => withTerms({ onMetadata: false }, {}, { onChange: names(count) }),
   'updates that change nothing': (count) =>
-    asking({ alterations: ['entityUpdate'] }, {}, { onChange: names(2 * count).slice(count - 1) }),
-  'previous values and actions': () => asking({}, { metadata: ['*', 'previousValue', 'actionType'] }),
-  'many metadata': (count) => asking({}, { metadata: [...names(count), 'm'] }),
+    withTerms({ alterations: ['entityUpdate'] }, {}, { onChange: names(2 * count).slice(count - 1) }),
+  'previous values and actions': () => withTerms({}, { metadata: ['*', 'previousValue', 'actionType'] }),
+  'many metadata': (count) => withTerms({}, { metadata: [...names(count), 'm'] }),
   'metadata, each some that no attribute has': (_, order) =>
-    asking({}, { metadata: ['m', 'previousValue', `none${order}`] }),
-  'what was changed, of many attributes': (count) => asking({}, { onlyChanged: true }, { attributes: names(count) }),
-  'all but some': (count) => asking({}, { excepts: true }, { attributes: names(count / 2) }),
+    withTerms({}, { metadata: ['m', 'previousValue', `none${order}`] }),
+  'what was changed, of many attributes': (count) => withTerms({}, { onlyChanged: true }, { attributes: names(count) }),
+  'all but some': (count) => withTerms({}, { excepts: true }, { attributes: names(count / 2) }),
   'a condition and a template': () =>
-    asking(
+    withTerms(
       { jexl: "a00001 == '2' && metadata.a00001.previousValue == '1'" },
       { target: { ...http, custom: { payload: '${a00001}' } } },
       { reference: 'http://alerts.example/${id}' },

@@ -12,7 +12,7 @@ import { at, id, path, tenant, type } from '../given.js'
 import { meetings, runs } from '../runs.js'
 import { any, exact, nth, nthId, pattern } from './given.js'
 
-interface Asked {
+interface Change {
   readonly tenant: Tenant
   readonly entity: Entity
   readonly changed: readonly string[]
@@ -33,11 +33,11 @@ function entity(name: string, kind = '', where = '/'): Entity {
 
 let changes = 0
 
-function foundBy(index: MatcherIndex, asked: Asked): readonly SubscriptionId[] {
+function foundBy(index: MatcherIndex, change: Change): readonly SubscriptionId[] {
   changes += 1
-  const triggered = new Triggered(changes, { ...asked, kind: 'put', before: undefined, given: [], isForced: false })
-  for (const group of index.groups(asked.tenant, asked.entity)) group.gatherTriggered(triggered)
-  const found = triggered.subscriptions.map((listener) => listener.subscription)
+  const triggered = new Triggered(changes, { ...change, kind: 'put', before: undefined, given: [], isForced: false })
+  for (const group of index.groups(change.tenant, change.entity)) group.gatherTriggered(triggered)
+  const found = triggered.subscriptions.map((match) => match.subscription)
   assert.deepEqual(
     found.map(({ order }) => order),
     found.map(({ order }) => order).sort((a, b) => a - b),
@@ -46,10 +46,10 @@ function foundBy(index: MatcherIndex, asked: Asked): readonly SubscriptionId[] {
 }
 
 /** The rules as they are written, asked of one subscription after another. */
-function isMeant({ tenant: own, path: range, selectors, onChange }: Subscription, asked: Asked): boolean {
-  if (own !== asked.tenant || !inPaths(asked.entity.path, [range]) || onChange === undefined) return false
-  if (onChange.length > 0 && !asked.changed.some((name) => onChange.includes(name))) return false
-  return selectors.some((selector) => isSelected(selector, asked.entity))
+function isMeant({ tenant: own, path: range, selectors, onChange }: Subscription, change: Change): boolean {
+  if (own !== change.tenant || !inPaths(change.entity.path, [range]) || onChange === undefined) return false
+  if (onChange.length > 0 && !change.changed.some((name) => onChange.includes(name))) return false
+  return selectors.some((selector) => isSelected(selector, change.entity))
 }
 
 function isSelected({ id: sought, type: wanted = '' as EntityType }: Selector, { id: name, type: kind }: Entity) {
@@ -83,7 +83,7 @@ const anySubscription = fc
     onChange: fc.option(fc.uniqueArray(fc.constantFrom('level', 'door', 'lamp'), { maxLength: 2 }), { nil: undefined }),
   })
   .map(({ order, ...more }) => nth(order, more).subscription)
-const asking = fc.record({
+const anyChange = fc.record({
   tenant: anyTenant,
   entity: fc
     .tuple(fc.constantFrom(...names), kind, fc.constantFrom('/', '/a', '/a/b', '/ab'))
@@ -93,7 +93,7 @@ const asking = fc.record({
 const step = fc.oneof(
   anySubscription.map((put) => ({ put })),
   fc.nat(7).map((order) => ({ remove: nthId(order) })),
-  fc.nat().map((ask) => ({ ask })),
+  fc.nat().map((match) => ({ match })),
 )
 
 test('the index finds those that asking one subscription after another finds, while they come and go', async (t) => {
@@ -101,7 +101,7 @@ test('the index finds those that asking one subscription after another finds, wh
   fc.assert(
     fc.property(
       fc.array(step, { minLength: 40, maxLength: 80 }),
-      fc.array(asking, { minLength: 1, maxLength: 5 }),
+      fc.array(anyChange, { minLength: 1, maxLength: 5 }),
       (steps, pool) => {
         const index = new MatcherIndex(1000)
         const all = new Map<SubscriptionId, Subscription>()
@@ -113,10 +113,10 @@ test('the index finds those that asking one subscription after another finds, wh
             index.remove(next.remove)
             all.delete(next.remove)
           } else {
-            const asked = pool[next.ask % pool.length] ?? assert.fail()
-            const expected = [...all.values()].filter((each) => isMeant(each, asked))
+            const change = pool[next.match % pool.length] ?? assert.fail()
+            const expected = [...all.values()].filter((each) => isMeant(each, change))
             found += expected.length
-            assert.deepEqual(foundBy(index, asked), expected.map((each) => each.id).sort())
+            assert.deepEqual(foundBy(index, change), expected.map((each) => each.id).sort())
           }
         }
         for (const key of all.keys()) index.remove(key)
@@ -131,9 +131,9 @@ test('the index finds those that asking one subscription after another finds, wh
 test('more groups of one entity than are remembered are found all the same', async (t) => {
   const index = new MatcherIndex(10_000)
   for (let n = 1; n <= 100; n += 1) index.put(nth(n, { selectors: [pattern(`Silo1|x${n}`)] }))
-  const asked = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
-  t.equal(foundBy(index, asked).length, 100)
-  t.equal(foundBy(index, asked).length, 100)
+  const change = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
+  t.equal(foundBy(index, change).length, 100)
+  t.equal(foundBy(index, change).length, 100)
 })
 
 test('many who listen to one id are told apart by type, path and attribute, and all of them go again', async (t) => {
@@ -144,18 +144,18 @@ test('many who listen to one id are told apart by type, path and attribute, and 
     { selectors: [exact(id('Silo1'), type('Tank'))] },
     { selectors: [exact(id('Silo1'))], path: { path: path('/a'), below: true } },
   ]
-  const asked = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
+  const change = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
   for (let n = 0; n < 40; n += 1) index.put(nth(n, conditions[n % conditions.length]))
   t.same(
-    foundBy(index, asked),
+    foundBy(index, change),
     Array.from({ length: 10 }, (_, at) => nthId(4 * at)),
   )
-  t.equal(foundBy(index, { ...asked, changed: ['level', 'door'] }).length, 20)
+  t.equal(foundBy(index, { ...change, changed: ['level', 'door'] }).length, 20)
   for (let n = 1; n < 40; n += 1) index.remove(nthId(n))
-  t.same(foundBy(index, asked), [nthId(0)])
+  t.same(foundBy(index, change), [nthId(0)])
   index.remove(nthId(0))
   t.ok(index.isEmpty)
-  t.equal(index.groups(tenant, asked.entity).length, 0)
+  t.equal(index.groups(tenant, change.entity).length, 0)
 })
 
 test('what was found for an entity holds for its path and type only, whatever characters they have', async (t) => {
@@ -171,7 +171,7 @@ test('what was found for an entity holds for its path and type only, whatever ch
   t.equal(found('TSilo1', '', '/a'), 1)
 })
 
-test('entities that nobody has subscribed to have no group, and share one answer', async (t) => {
+test('entities that nobody has subscribed to have no group, and share one response', async (t) => {
   const index = new MatcherIndex(10_000)
   const [silo, tank] = [entity('Silo1', 'Silo'), entity('Tank1', 'Tank')]
   t.equal(index.groups(tenant, silo).length, 0)

@@ -338,11 +338,15 @@ test('a change that matches many is told to all of them at once, with the entity
   const [effect] = applyUpdate([], next).effects
   if (effect?.kind !== 'put') throw new Error('nothing was created')
   world.matcher.match(changeBy(next, effect), next)
-  const [told, ...others] = world.matcher.notices
+  const [notice, ...others] = world.matcher.notices
   t.same(others, [])
-  t.match(told, { orderingKey: { kind: 'entity' }, made: next.time, entity: { id: 'Silo1' } })
+  t.match(notice, { orderingKey: { kind: 'entity' }, made: next.time, entity: { id: 'Silo1' } })
   const even = Array.from({ length: 200 }, (_, at) => nthId(2 * at + 1))
-  t.same(told && 'subscriptions' in told && told.subscriptions, even, 'those that are shown something, by creation')
+  t.same(
+    notice && 'subscriptions' in notice && notice.subscriptions,
+    even,
+    'those that are shown something, by creation',
+  )
 })
 
 test('notices carry through whose hands a change came, and one that has come round makes none', async (t) => {

@@ -52,9 +52,9 @@ class CallModel {
       this.#calls.passed()
       this.#sent.push(this.#sent.length + 1)
     } else if (event.kind === 'answered') {
-      const isAwaited = this.#calls.answered(event.number, `answer ${event.number}`)
+      const isAwaited = this.#calls.answered(event.number, `response ${event.number}`)
       if (isAwaited !== this.#open.has(event.number)) throw new Error(`nobody knows who waits for ${event.number}`)
-      this.#end(event.number, `answer ${event.number}`)
+      this.#end(event.number, `response ${event.number}`)
     } else if (event.kind === 'unread') {
       this.#calls.unread(event.number)
       this.#end(event.number, 'unreadable')
@@ -135,7 +135,7 @@ test('every question has one outcome, which is its own, and none is left when th
   )
 })
 
-test('an answer that cannot be read refuses all questions that are open; a later answer to one of them means nothing', async (t) => {
+test('a response that cannot be read refuses all questions that are open; a later response to one of them means nothing', async (t) => {
   const calls = new OpenCalls<string>()
   const requests = [calls.ask(() => {}, undefined), calls.ask(() => {}, 60_000)]
   calls.responseUnreadable()

@@ -5,7 +5,7 @@ import { linkOver, ThreadLink } from '../../src/threads/calls/link.js'
 import { LinkedThread } from '../../src/threads/calls/linked-thread.js'
 import { methodsOf, type Operations } from '../../src/threads/calls/service.js'
 import { until } from '../until.js'
-import { type Answers, responses, type Words, words } from './fixtures/linked.js'
+import { type ThreadOperations, type ThreadReports, threadOperations, threadReports } from './fixtures/linked.js'
 
 /** Both ends of a link in this thread; the far one gives each question to the test, which answers when it likes. */
 function linked(t: Test) {
@@ -13,7 +13,7 @@ function linked(t: Test) {
   t.teardown(() => port1.close())
   const heard: string[] = []
   const open = new Map<string, (response: string) => void>()
-  const far: Answers = {
+  const far: ThreadOperations = {
     ask: (what) => {
       heard.push(`asked ${what}`)
       return new Promise((resolve) => open.set(what, resolve))
@@ -22,30 +22,30 @@ function linked(t: Test) {
     die: () => {},
     end: () => {},
   }
-  const back = linkOver<Words>(port2, words, methodsOf(far, responses))
-  const near: Words = { say: (what) => heard.push(`told ${what}`) }
-  return { far: linkOver<Answers>(port1, responses, methodsOf(near, words)), back, heard, open }
+  const back = linkOver<ThreadReports>(port2, threadReports, methodsOf(far, threadOperations))
+  const near: ThreadReports = { report: (what) => heard.push(`told ${what}`) }
+  return { far: linkOver<ThreadOperations>(port1, threadOperations, methodsOf(near, threadReports)), back, heard, open }
 }
 
-test('two questions of one kind have their own answers, whichever is answered first', async (t) => {
+test('two questions of one kind have their own responses, whichever is answered first', async (t) => {
   const { far, heard, open } = linked(t)
   const requests = [far.ask('first'), far.ask('second')]
   await until(() => open.size === 2, 'both questions are open')
-  open.get('second')?.('answer of the second')
-  open.get('first')?.('answer of the first')
-  t.same(await Promise.all(requests), ['answer of the first', 'answer of the second'])
+  open.get('second')?.('response of the second')
+  open.get('first')?.('response of the first')
+  t.same(await Promise.all(requests), ['response of the first', 'response of the second'])
   t.same(heard, ['asked first', 'asked second'])
 })
 
-test('what is told before a question is answered is heard before the answer', async (t) => {
+test('what is told before a question is answered is heard before the response', async (t) => {
   const { far, back, heard, open } = linked(t)
   const request = far.ask('state').then((response) => heard.push(response))
   await until(() => open.size === 1, 'the question is open')
-  back.say('one')
-  back.say('two')
-  open.get('state')?.('answer')
+  back.report('one')
+  back.report('two')
+  open.get('state')?.('response')
   await request
-  t.same(heard, ['asked state', 'told one', 'told two', 'answer'])
+  t.same(heard, ['asked state', 'told one', 'told two', 'response'])
 })
 
 test('a port among what is told is handed over', async (t) => {
@@ -59,14 +59,14 @@ test('a port among what is told is handed over', async (t) => {
 
 /** A thread of the program's kind, and what it has said. */
 function thread(t: Test) {
-  const said: string[] = []
-  const near: Words = { say: (what) => said.push(what) }
-  const linked: LinkedThread<object, Answers> = new LinkedThread({
+  const reported: string[] = []
+  const near: ThreadReports = { report: (what) => reported.push(what) }
+  const linked: LinkedThread<object, ThreadOperations> = new LinkedThread({
     ...{ entry: new URL('fixtures/linked.js', import.meta.url), task: {} },
-    ...{ far: responses, offered: methodsOf(near, words) },
+    ...{ far: threadOperations, offered: methodsOf(near, threadReports) },
   })
   t.teardown(() => linked.close())
-  return { linked, said }
+  return { linked, reported }
 }
 
 test('what a thread has not answered when it dies is refused with its fault, and so is what is asked then', async (t) => {
@@ -87,12 +87,12 @@ test('a fault of what was asked ends the thread', async (t) => {
 })
 
 test('what a thread tells as its last is heard, and what it leaves open when it ends in order is refused', async (t) => {
-  const { linked, said } = thread(t)
+  const { linked, reported } = thread(t)
   const never = linked.far.ask('never')
   linked.far.end()
   await t.rejects(never, { message: /has ended without the response/ })
   await linked.ended
-  t.same(said, ['the end'])
+  t.same(reported, ['the end'])
 })
 
 const module = new URL('../../src/threads/calls/link.js', import.meta.url).href
@@ -128,16 +128,16 @@ function threadWith(t: Test, port: MessagePort, then: string): Worker {
 }
 
 /** An end that answers faults, before one that is asked for whatever the test likes. */
-function answering(t: Test, say: (what: unknown) => Promise<unknown>): Services['echo'] {
+function echoOf(t: Test, send: (what: unknown) => Promise<unknown>): Services['echo'] {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
-  const offered = methodsOf<Services>({ echo: { say } }, services)
+  const offered = methodsOf<Services>({ echo: { say: send } }, services)
   new ThreadLink<object>({ port: port1, far: {}, offered, answersFaults: true })
   return linkOver<Services>(port2, services, new Map(), 50).echo
 }
 
-test('a fault of what the main thread is asked, or of its answer, is a refusal', async (t) => {
-  const echo = answering(t, async (what) => {
+test('a fault of what the main thread is asked, or of its response, is a refusal', async (t) => {
+  const echo = echoOf(t, async (what) => {
     if (what === 'fault') throw new Error('nobody says that')
     return what === 'function' ? () => 1 : what
   })
@@ -147,7 +147,7 @@ test('a fault of what the main thread is asked, or of its answer, is a refusal',
 })
 
 test('what is not answered within the limit is refused', async (t) => {
-  const echo = answering(t, () => new Promise(() => {}))
+  const echo = echoOf(t, () => new Promise(() => {}))
   await t.rejects(echo.say('x'), { message: /not answered in time/ })
 })
 
@@ -168,7 +168,7 @@ test('questions that the main thread cannot read are refused; those around them 
   t.match(outcomes, [1, unread, 2, /could not be cloned/, unread, 4])
 })
 
-test('an answer that the main thread cannot read refuses what is open, and what is asked then is answered', async (t) => {
+test('a response that the main thread cannot read refuses what is open, and what is asked then is answered', async (t) => {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
   const { far } = new ThreadLink<Services>({ port: port1, far: services, offered: new Map(), answersFaults: true })

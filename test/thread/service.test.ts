@@ -43,11 +43,11 @@ test('what is called while something is under way is begun behind it, and nothin
   const call = (name: string, ...request: readonly unknown[]): unknown => methods.get(name)?.(request)
   call('say', 1)
   call('wait')
-  const said = call('say', 2)
+  const second = call('say', 2)
   await new Promise(setImmediate)
   t.same(begun, ['1'])
   ends[0]?.()
-  await said
+  await second
   t.same(begun, ['1', '2'])
   const failed = call('fail')
   const behind = call('say', 3)

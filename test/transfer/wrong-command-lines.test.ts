@@ -49,11 +49,11 @@ test('a wrong command line ends with 2, and nothing is made', async (t) => {
   const file = join(folder, 'file')
   writeFileSync(file, exportOf([]))
   const places: Readonly<Record<string, string>> = { FILE: file, DIR: join(folder, 'dir'), data: join(folder, 'data') }
-  for (const [name, words, said] of wrong) {
+  for (const [name, words, message] of wrong) {
     const placed = words.map((word) => places[word] ?? word)
     const { code, output, errors } = await ran(commands[name], placed)
     t.same([code, output], [2, ''], `rigel ${name} ${words.join(' ')}`)
-    t.match(errors, said)
+    t.match(errors, message)
   }
   t.notOk(existsSync(join(folder, 'dir')))
   t.notOk(existsSync(join(folder, 'data')))

@@ -27,7 +27,7 @@ export class Crash extends Error {
 interface Handle {
   readonly name: string
   readonly content: SimulatedContent
-  told: number
+  reported: number
 }
 
 /** A name that begins or ceases to stand for a file. */
@@ -148,7 +148,7 @@ export class SimulatedDisk implements LogFolder {
 
   #fileOf(name: string, content: SimulatedContent): LogFile {
     const life = this.#life
-    const handle: Handle = { name, content, told: content.failures }
+    const handle: Handle = { name, content, reported: content.failures }
     const poolHandle: Handle = { ...handle }
     let isClosed = false
     const event = (happened: DiskEvent, partly?: () => void): void => {
@@ -170,7 +170,7 @@ export class SimulatedDisk implements LogFolder {
       flush: () => {
         event({ kind: 'flush', name }, () => fail(handle, this.#random))
         content.flush()
-        tell(handle)
+        report(handle)
       },
       flushInPool: async () => {
         if (isClosed) throw new Error(`EBADF: ${name}`)
@@ -191,7 +191,7 @@ export class SimulatedDisk implements LogFolder {
       const { name, content } = flush.handle
       this.#decide({ kind: 'flushInPool', name }, () => fail(flush.handle, this.#random))
       content.flush(flush.from)
-      tell(flush.handle)
+      report(flush.handle)
       flush.resolve()
     } catch (fault) {
       flush.reject(fault instanceof Error ? fault : new Error(String(fault)))
@@ -219,12 +219,12 @@ export class SimulatedDisk implements LogFolder {
 
 function fail(handle: Handle, random: Random): void {
   handle.content.failFlush(random)
-  handle.told = handle.content.failures
+  handle.reported = handle.content.failures
 }
 
-function tell(handle: Handle): void {
-  if (handle.told === handle.content.failures) return
-  handle.told = handle.content.failures
+function report(handle: Handle): void {
+  if (handle.reported === handle.content.failures) return
+  handle.reported = handle.content.failures
   throw systemError('EIO')
 }
 

@@ -18,13 +18,13 @@ export class Client {
     return this.#broker.send(verb, path, body, { ...this.#headers, ...headers })
   }
 
-  /** The HTTP status and the body of an answer. */
-  async ask(verb: string, path: string, body?: unknown, headers: Fields = {}): Promise<readonly [number, unknown]> {
+  /** The HTTP status and the body of a response. */
+  async request(verb: string, path: string, body?: unknown, headers: Fields = {}): Promise<readonly [number, unknown]> {
     const { status, json } = await this.send(verb, path, body, headers)
     return [status, json]
   }
 
-  /** The answer to an updateContext, which is always one of HTTP status 200. */
+  /** The response to an updateContext, which is always one of HTTP status 200. */
   async update(action: string, elements: readonly unknown[], search = '', headers: Fields = {}): Promise<unknown> {
     const body = { contextElements: elements, updateAction: action }
     const { status, json } = await this.send('POST', `/v1/updateContext${search}`, body, headers)
@@ -47,7 +47,7 @@ export class Client {
     if (!JSON.stringify(response).includes('"code":"200"')) throw new Error(`refused: ${JSON.stringify(response)}`)
   }
 
-  /** The answer to a queryContext, which is always one of HTTP status 200. */
+  /** The response to a queryContext, which is always one of HTTP status 200. */
   async query(body: unknown, search = '', headers: Fields = {}): Promise<unknown> {
     const { status, json } = await this.send('POST', `/v1/queryContext${search}`, body, headers)
     if (status !== 200) throw new Error(`a query was answered with ${status}`)
@@ -123,7 +123,7 @@ export function orionError(code: number, details?: string) {
   return { orionError: status(code, details) }
 }
 
-/** A context element as answers show it. */
+/** A context element as responses show it. */
 export function shown(id: string, type: string, ...attributes: readonly unknown[]) {
   return { type, isPattern: 'false', id, ...(attributes.length === 0 ? {} : { attributes }) }
 }
@@ -142,7 +142,7 @@ export function attribute(name: string, type: string, value: unknown, ...metadat
   return { name, type, value, ...(metadatas.length === 0 ? {} : { metadatas }) }
 }
 
-/** An attribute as the answer to an update shows it. */
+/** An attribute as the response to an update shows it. */
 export function echo(name: string, type: string, ...metadatas: readonly unknown[]) {
   return attribute(name, type, '', ...metadatas)
 }
@@ -181,20 +181,20 @@ export function raw(
   })
 }
 
-/** One request and its full answer; the name is the rule. */
+/** One request and its full response; the name is the rule. */
 export type Row = readonly [
   rule: string,
   verb: string,
   path: string,
   body: unknown,
   httpStatus: number,
-  answer: unknown,
+  response: unknown,
   headers?: Fields,
 ]
 
-/** Sends each row's request, one after another, and compares the whole answer. */
+/** Sends each row's request, one after another, and compares the whole response. */
 export async function holds(t: Test, client: Client, rows: readonly Row[]): Promise<void> {
   for (const [rule, verb, path, body, httpStatus, response, headers] of rows) {
-    t.strictSame(await client.ask(verb, path, body, headers), [httpStatus, response], rule)
+    t.strictSame(await client.request(verb, path, body, headers), [httpStatus, response], rule)
   }
 }

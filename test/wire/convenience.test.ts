@@ -215,7 +215,7 @@ test('POST of an entity appends [context 8.3]', async (t) => {
     ],
   ] as const) {
     const client = tenantClient(broker)
-    t.strictSame(await client.ask('POST', `${entities}${path}`, payload), [200, response], rule)
+    t.strictSame(await client.request('POST', `${entities}${path}`, payload), [200, response], rule)
     t.strictSame(await client.held('x'), held, `${rule}: state`)
   }
 })
@@ -314,7 +314,7 @@ test('DELETE of an entity [context 8.3]', async (t) => {
     ],
   ] as const) {
     const client = await givenTwo()
-    t.strictSame(await client.ask('DELETE', `${entities}${path}`), [200, response], rule)
+    t.strictSame(await client.request('DELETE', `${entities}${path}`), [200, response], rule)
     t.strictSame(await client.held('e'), left, `${rule}: state`)
   }
 })
@@ -463,7 +463,7 @@ test('writing one attribute [context 8.4]', async (t) => {
     ['without a type', 'DELETE', '/e/attributes/level?!exist=entity::type', undefined, ok, [shown('e', ''), typedE]],
   ] as const) {
     const client = await givenTwo()
-    t.strictSame(await client.ask(verb, `${entities}${path}`, payload), [200, response], rule)
+    t.strictSame(await client.request(verb, `${entities}${path}`, payload), [200, response], rule)
     t.strictSame(await client.held('e'), held, `${rule}: state`)
   }
 })
@@ -582,7 +582,7 @@ test('one instance of an attribute [context 8.5]', async (t) => {
     ],
   ] as const) {
     const client = await givenTwo()
-    t.strictSame(await client.ask(verb, `${entities}${path}`, payload), [200, response], rule)
+    t.strictSame(await client.request(verb, `${entities}${path}`, payload), [200, response], rule)
     t.strictSame(await client.held('f'), held, `${rule}: state`)
   }
 })

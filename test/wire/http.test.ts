@@ -106,9 +106,9 @@ test('/ngsi10 names these resources and no others [context 1.3]', async (t) => {
     'contextEntityTypes/Silo/attributes',
     'contextEntityTypes/Silo/attributes/level',
   ]) {
-    const old = await client.ask('GET', `/NGSI10/${path}`)
+    const old = await client.request('GET', `/NGSI10/${path}`)
     t.equal(old[0], 200, path)
-    t.strictSame(old, await client.ask('GET', `/v1/${path}`), path)
+    t.strictSame(old, await client.request('GET', `/v1/${path}`), path)
   }
   await holds(t, client, [
     ['queryContext', 'POST', '/ngsi10/queryContext', one, 200, found],
@@ -191,7 +191,7 @@ test('an Accept header names JSON somewhere [context 1.4, 10.1]', async (t) => {
   ])
 })
 
-test('every answer has a correlator, and one with a body its type [context 1.4]', async (t) => {
+test('every response has a correlator, and one with a body its type [context 1.4]', async (t) => {
   const client = new Client(broker, '')
   for (const [verb, path] of [
     ['GET', '/v1/contextTypes'],
@@ -438,8 +438,8 @@ test('a verb that a path does not know is told those that it knows [context 8, 9
     ['contextTypes', 'GET'],
     ['contextTypes/t', 'GET'],
   ] as const) {
-    const refused = ['POST', 'GET', 'PUT', 'DELETE', 'PATCH'].filter((verb) => !allow.split(', ').includes(verb))
-    for (const verb of refused) {
+    const others = ['POST', 'GET', 'PUT', 'DELETE', 'PATCH'].filter((verb) => !allow.split(', ').includes(verb))
+    for (const verb of others) {
       const response = await client.send(verb, `/v1/${path}`, verb === 'GET' || verb === 'DELETE' ? undefined : {})
       t.strictSame([response.status, response.text, response.headers.get('Allow')], [405, '', allow], `${verb} ${path}`)
     }
@@ -519,7 +519,7 @@ test('the values of URI parameters are checked [context 10.2, 1.6]', async (t) =
   ]) {
     for (const [parameter, details] of wrong)
       t.strictSame(
-        await client.ask('GET', `${path}?${parameter}`),
+        await client.request('GET', `${path}?${parameter}`),
         [400, orionError(400, details)],
         `${path} ${parameter}`,
       )
@@ -531,7 +531,7 @@ test('the values of URI parameters are checked [context 10.2, 1.6]', async (t) =
   ])
 })
 
-test('nothing but what JSON requires is escaped in answers [context 3.3]', async (t) => {
+test('nothing but what JSON requires is escaped in responses [context 3.3]', async (t) => {
   const client = tenantClient(broker)
   const id = 'a&b/é\n\t\\😀'
   t.strictSame(

@@ -42,7 +42,7 @@ test('of several large updates those are refused that have no room, and of those
   const client = tenantClient(await RunningBroker.start(t, [...flags, '-mailboxSize', '2000']))
   let tries = 0
   // On a machine that stands still they may come one after the other, and each have room.
-  const areRefused = async () => {
+  const someRefused = async () => {
     tries += 1
     const types = Array.from({ length: 12 }, (_, n) => `Type${n}Of${tries}`)
     const replies = await Promise.all(types.map((type) => client.send('POST', '/v1/updateContext', update(type, 1500))))
@@ -56,11 +56,11 @@ test('of several large updates those are refused that have no room, and of those
         t.equal(found, 0, 'nothing of it is stored')
       }
     }
-    const refused = replies.filter(({ status }) => status === 503).length
-    t.ok(refused < types.length)
-    return refused > 0
+    const refusals = replies.filter(({ status }) => status === 503).length
+    t.ok(refusals < types.length)
+    return refusals > 0
   }
-  await until(areRefused, 'some are refused')
+  await until(someRefused, 'some are refused')
   t.equal((await client.send('POST', '/v1/updateContext', update('Later', 1500))).status, 200)
 })
 

@@ -130,11 +130,11 @@ test('without -strictNgsiv1Ids ids, names and types may have any other character
   const entity = shown(odd, odd, attribute(odd, odd, '1', ID(odd), metadata(odd, odd, odd)))
   t.strictSame(await client.held(odd), [entity])
   const encoded = encodeURIComponent(odd)
-  t.strictSame(await client.ask('GET', `/v1/contextEntities/type/${encoded}/id/${encoded}`), [
+  t.strictSame(await client.request('GET', `/v1/contextEntities/type/${encoded}/id/${encoded}`), [
     200,
     { contextElement: entity, statusCode: ok },
   ])
-  t.strictSame(await client.ask('DELETE', `/v1/contextEntities/${encoded}/attributes/${encoded}/${encoded}`), [
+  t.strictSame(await client.request('DELETE', `/v1/contextEntities/${encoded}/attributes/${encoded}/${encoded}`), [
     200,
     status(200),
   ])

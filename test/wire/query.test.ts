@@ -85,15 +85,15 @@ test('pages count every result [context 7.6]', async (t) => {
   const client = tenantClient(broker)
   const names = Array.from({ length: 25 }, (_, n) => `e${(n * 7) % 25}`)
   await client.given(...names.map((id) => ({ id, type: `T${id}` })))
-  const ask = (search: string) => client.ids({ entities: all }, search)
-  t.strictSame(await ask(''), names.slice(0, 20), 'twenty without a limit, by creation over all partitions')
-  t.strictSame(await ask('?limit=3'), names.slice(0, 3))
-  t.strictSame(await ask('?limit=1000'), names)
-  t.strictSame(await ask('?limit=10&offset=20'), names.slice(20))
-  t.strictSame(await ask('?offset=25'), none)
-  t.strictSame(await ask('?offset=25&details=off'), none)
-  t.strictSame(await ask('?offset=25&details=on'), errorCode(404, 'Number of matching entities: 25. Offset is 25'))
-  t.strictSame(await ask('?offset=400&details=ON'), errorCode(404, 'Number of matching entities: 25. Offset is 400'))
+  const idsFor = (search: string) => client.ids({ entities: all }, search)
+  t.strictSame(await idsFor(''), names.slice(0, 20), 'twenty without a limit, by creation over all partitions')
+  t.strictSame(await idsFor('?limit=3'), names.slice(0, 3))
+  t.strictSame(await idsFor('?limit=1000'), names)
+  t.strictSame(await idsFor('?limit=10&offset=20'), names.slice(20))
+  t.strictSame(await idsFor('?offset=25'), none)
+  t.strictSame(await idsFor('?offset=25&details=off'), none)
+  t.strictSame(await idsFor('?offset=25&details=on'), errorCode(404, 'Number of matching entities: 25. Offset is 25'))
+  t.strictSame(await idsFor('?offset=400&details=ON'), errorCode(404, 'Number of matching entities: 25. Offset is 400'))
   for (const details of ['on', 'ON', 'oN']) {
     t.strictSame(await client.query({ entities: all }, `?limit=1&offset=24&details=${details}`), {
       ...responses(item(shown(names[24] ?? '', `T${names[24]}`))),
@@ -102,7 +102,7 @@ test('pages count every result [context 7.6]', async (t) => {
   }
   t.strictSame(await client.query({ entities: [{ id: 'x' }] }, '?details=on'), none, 'nothing to count')
   t.strictSame(await client.query({ entities: [{ id: 'x' }] }, '?details=on&offset=5'), none, 'nothing to be past of')
-  const page = await client.ask('GET', '/v1/contextEntities?limit=1&details=on')
+  const page = await client.request('GET', '/v1/contextEntities?limit=1&details=on')
   t.strictSame(page, [200, { ...responses(item(shown('e0', 'Te0'))), ...errorCode(200, 'Count: 25') }])
 })
 
@@ -116,20 +116,20 @@ test('results come in the order asked for [context 7.7]', async (t) => {
   )
   await delay(5) // The clock of dates has milliseconds.
   await client.update('UPDATE', [{ id: 'b', attributes: [attribute('n', '', 'bb')] }])
-  const ask = (order: string) => client.ids({ entities: all }, `?orderBy=${order}`)
-  t.strictSame(await ask(''), ['b', 'c', 'a', 'd'])
-  t.strictSame(await ask('id'), ['a', 'b', 'c', 'd'])
-  t.strictSame(await ask('!id'), ['d', 'c', 'b', 'a'])
-  t.strictSame(await ask('type,id'), ['d', 'c', 'a', 'b'])
+  const idsFor = (order: string) => client.ids({ entities: all }, `?orderBy=${order}`)
+  t.strictSame(await idsFor(''), ['b', 'c', 'a', 'd'])
+  t.strictSame(await idsFor('id'), ['a', 'b', 'c', 'd'])
+  t.strictSame(await idsFor('!id'), ['d', 'c', 'b', 'a'])
+  t.strictSame(await idsFor('type,id'), ['d', 'c', 'a', 'b'])
   t.strictSame(
-    await ask('level'),
+    await idsFor('level'),
     ['c', 'a', 'b', 'd'],
     'without the attribute first; texts by bytes; then by creation',
   )
-  t.strictSame(await ask('level,n'), ['c', 'a', 'd', 'b'])
-  t.strictSame(await ask('!level,n'), ['d', 'b', 'a', 'c'])
-  t.strictSame(await ask('dateModified'), ['c', 'a', 'd', 'b'])
-  t.strictSame(await ask('!dateCreated'), ['b', 'c', 'a', 'd'], 'elements of one request have one date')
+  t.strictSame(await idsFor('level,n'), ['c', 'a', 'd', 'b'])
+  t.strictSame(await idsFor('!level,n'), ['d', 'b', 'a', 'c'])
+  t.strictSame(await idsFor('dateModified'), ['c', 'a', 'd', 'b'])
+  t.strictSame(await idsFor('!dateCreated'), ['b', 'c', 'a', 'd'], 'elements of one request have one date')
 })
 
 test('attributesFormat=object keys attributes by name [context 7.8]', async (t) => {
@@ -163,7 +163,7 @@ test('attributesFormat=object keys attributes by name [context 7.8]', async (t) 
     await client.query({ entities: all }),
     'another value is ignored',
   )
-  const get = (path: string) => client.ask('GET', `/v1/${path}?attributesFormat=object`)
+  const get = (path: string) => client.request('GET', `/v1/${path}?attributesFormat=object`)
   t.strictSame(await get('contextEntities'), [200, responses(item(entity(held)))])
   t.strictSame(await get('contextEntities/x'), [
     200,
@@ -179,12 +179,12 @@ test('attributesFormat=object keys attributes by name [context 7.8]', async (t) 
     200,
     responses(item(entity({ level: held.level }))),
   ])
-  t.strictSame(await client.ask('PUT', '/v1/contextEntities/x?attributesFormat=object', { attributes: [level('2')] }), [
-    200,
-    responses({ attributes: { level: echoed.level }, statusCode: ok }),
-  ])
   t.strictSame(
-    await client.ask('POST', '/v1/contextEntities/x?attributesFormat=object', { attributes: [level('2')] }),
+    await client.request('PUT', '/v1/contextEntities/x?attributesFormat=object', { attributes: [level('2')] }),
+    [200, responses({ attributes: { level: echoed.level }, statusCode: ok })],
+  )
+  t.strictSame(
+    await client.request('POST', '/v1/contextEntities/x?attributesFormat=object', { attributes: [level('2')] }),
     [
       200,
       { type: 'T', isPattern: 'false', id: 'x', ...responses({ attributes: { level: echoed.level }, statusCode: ok }) },

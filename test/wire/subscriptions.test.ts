@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { attribute, type Client, tenantClient } from './client.js'
@@ -10,7 +10,7 @@ const broker = await RunningBroker.shared([
   ...['-notifRetryMin', '50', '-notifRetryMax', '100', '-notifDeny', '127.0.0.7,*.evil.example'],
 ])
 
-interface Asked {
+interface Wanted {
   readonly entities?: readonly unknown[]
   readonly attributes?: readonly string[]
   readonly reference: string
@@ -20,10 +20,10 @@ interface Asked {
 }
 
 /** Subscribes, to all tanks unless something else is said; gives the id. */
-async function subscribe(client: Client, asked: Asked, headers: Record<string, string> = {}): Promise<string> {
+async function subscribe(client: Client, wanted: Wanted, headers: Record<string, string> = {}): Promise<string> {
   const entities = [{ type: 'Tank', isPattern: 'true', id: '.*' }]
-  const [, answer] = await client.ask('POST', '/v1/subscribeContext', { entities, ...asked }, headers)
-  return (answer as { subscribeResponse: { subscriptionId: string } }).subscribeResponse.subscriptionId
+  const [, response] = await client.request('POST', '/v1/subscribeContext', { entities, ...wanted }, headers)
+  return (response as { subscribeResponse: { subscriptionId: string } }).subscribeResponse.subscriptionId
 }
 
 function tank(id: string, level: string): unknown {
@@ -104,7 +104,7 @@ async function whileFed(
   return last
 }
 
-test('no change after the answer to a subscription is missed, and the initial state has its place among them', async (t) => {
+test('no change after the response to a subscription is missed, and the initial state has its place among them', async (t) => {
   const client = tenantClient(broker)
   const ids = Array.from({ length: 12 }, (_, at) => `Tank${at}`)
   await client.given(...ids.map((id) => tank(id, '0')))
@@ -117,7 +117,7 @@ test('no change after the answer to a subscription is missed, and the initial st
       id = await subscribe(client, { reference: end.url() })
       await delay(50)
       const notifyConditions = [{ type: 'ONCHANGE', condValues: ['level'] }]
-      await client.ask('POST', '/v1/updateContextSubscription', { subscriptionId: id, notifyConditions })
+      await client.request('POST', '/v1/updateContextSubscription', { subscriptionId: id, notifyConditions })
       await delay(50)
     })
     // The last changes may not have reached the queue yet.
@@ -146,7 +146,7 @@ test('no change after the answer to a subscription is missed, and the initial st
       ids.map(() => next - 1),
       'the last change of all has come',
     )
-    await client.ask('POST', '/v1/unsubscribeContext', { subscriptionId: id })
+    await client.request('POST', '/v1/unsubscribeContext', { subscriptionId: id })
   }
 })
 
@@ -176,7 +176,7 @@ test('a subscription to intervals is sent the state at once and at every tick, c
     passed_ms > (end.received.length - 1) * 1000 - 100,
     `${end.received.length} in ${passed_ms} ms: ticks are a second apart`,
   )
-  await client.ask('DELETE', `/v1/contextSubscriptions/${id}`)
+  await client.request('DELETE', `/v1/contextSubscriptions/${id}`)
   const before = end.received.length
   await delay(2200)
   t.ok(end.received.length <= before + 1, 'one may have been on its way')
@@ -184,12 +184,12 @@ test('a subscription to intervals is sent the state at once and at every tick, c
 
 test('what fails is visible, is tried again, and an update of the subscription tries at once', async (t) => {
   const client = tenantClient(broker)
-  const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '3600' }))
+  const end = await FarEnd.listen(t, responding(503, { 'Retry-After': '3600' }))
   const id = await subscribe(client, { reference: end.url() })
   await client.given(tank('Tank1', '1'))
   await comesTo(id, { status: 'failed', lastFailureReason: 'trouble: 503', queueDepth: 1, timesSent: 1 })
-  end.respond = answering(200)
-  await client.ask('POST', '/v1/updateContextSubscription', { subscriptionId: id, duration: 'P1D' })
+  end.respond = responding(200)
+  await client.request('POST', '/v1/updateContextSubscription', { subscriptionId: id, duration: 'P1D' })
   await comesTo(id, { status: 'active', failsCounter: 0, queueDepth: 0, timesSent: 1, lastSuccessCode: 200 })
 })
 
@@ -221,7 +221,7 @@ test('a subscription that has expired is silent, and a new duration revives it w
   const id = await subscribe(client, { reference: end.url(), duration: 'PT0S' })
   await client.given(tank('Tank1', '1'))
   await comesTo(id, { status: 'expired', queueDepth: 0 })
-  await client.ask('POST', '/v1/updateContextSubscription', { subscriptionId: id, duration: 'PT1H' })
+  await client.request('POST', '/v1/updateContextSubscription', { subscriptionId: id, duration: 'PT1H' })
   await client.update('UPDATE', [tank('Tank1', '2')])
   t.same(await heard(end, 1), [[['Tank1', '2']]])
 })

@@ -172,11 +172,11 @@ test('an entity of the same id and type may live in several paths [context 5.2]'
     shown('e', 'T', attribute('level', '', 'X')),
     shown('e', 'T', attribute('level', '', 'root')),
   ])
-  t.strictSame(await client.ask('GET', '/v1/contextEntities/type/T/id/e/attributes/level', undefined, path('/')), [
+  t.strictSame(await client.request('GET', '/v1/contextEntities/type/T/id/e/attributes/level', undefined, path('/')), [
     200,
     { attributes: [attribute('level', '', 'root')], statusCode: status(200) },
   ])
-  t.strictSame(await client.ask('DELETE', '/v1/contextEntities/e', undefined, path('/x/')), [200, status(200)])
+  t.strictSame(await client.request('DELETE', '/v1/contextEntities/e', undefined, path('/x/')), [200, status(200)])
   t.strictSame(await client.held('e'), [shown('e', 'T', attribute('level', '', 'root'))])
 })
 

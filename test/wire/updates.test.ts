@@ -26,17 +26,17 @@ type Meant = readonly [
   rule: string,
   action: string,
   elements: readonly unknown[],
-  answer: unknown,
+  response: unknown,
   held?: unknown,
   search?: string,
 ]
 
-/** Makes the entities anew for each row, updates, and compares the answer and what Silo1 is afterwards. */
+/** Makes the entities anew for each row, updates, and compares the response and what Silo1 is afterwards. */
 async function updates(t: Test, before: readonly unknown[], rows: readonly Meant[]): Promise<void> {
   for (const [rule, action, elements, response, held, search] of rows) {
     const client: Client = tenantClient(broker)
     if (before.length > 0) await client.given(...before)
-    t.strictSame(await client.update(action, elements, search), response, `${rule}: answer`)
+    t.strictSame(await client.update(action, elements, search), response, `${rule}: response`)
     if (held !== undefined) t.strictSame(await client.held('Silo1'), held, `${rule}: state`)
   }
 }
@@ -44,10 +44,10 @@ async function updates(t: Test, before: readonly unknown[], rows: readonly Meant
 const silo = (...attributes: readonly unknown[]) => ({ type: 'Silo', id: 'Silo1', attributes })
 const unknown = errorCode(404)
 
-/** Silo1 as an answer shows it. */
+/** Silo1 as a response shows it. */
 const shownSilo = (...attributes: readonly unknown[]) => shown('Silo1', 'Silo', ...attributes)
 
-/** The answer to what was done to Silo1. */
+/** The response to what was done to Silo1. */
 const done = (...attributes: readonly unknown[]) => responses(item(shownSilo(...attributes)))
 
 test('each action does to an entity found what its row says [context 6.2]', async (t) => {
@@ -191,7 +191,7 @@ test('without a type every entity of the id is meant, oldest first [context 6.2]
       item(shown('Silo1', 'B', echo('level', ''))),
       item(shown('Silo1', 'A', echo('level', '')), missing),
     ),
-    'each gives an answer of its own',
+    'each gives a response of its own',
   )
   t.strictSame(await client.held('Silo1'), [shown('Silo1', '', now), shown('Silo1', 'B', now), was[2]])
   t.strictSame(
@@ -960,11 +960,11 @@ test('domains of a context element are accepted and ignored [context 6.1]', asyn
 })
 
 test('isPattern is true or false in several writings [context 2.1]', async (t) => {
-  const refused = status(501)
+  const refusal = status(501)
   for (const isPattern of ['true', '1', true, 1]) {
     t.strictSame(
       await tenantClient(broker).update('APPEND', [{ id: 'a', isPattern }]),
-      responses(item({ ...shown('a', ''), isPattern: 'true' }, refused)),
+      responses(item({ ...shown('a', ''), isPattern: 'true' }, refusal)),
       `${isPattern}`,
     )
   }
@@ -978,7 +978,7 @@ test('isPattern is true or false in several writings [context 2.1]', async (t) =
 })
 
 test('id, type and service path have 1024 bytes together [context 4.2]', async (t) => {
-  const refused = status(400, 'Too long entity id/type/servicePath combination')
+  const refusal = status(400, 'Too long entity id/type/servicePath combination')
   for (const [id, type, path, isFine] of [
     ['a'.repeat(1023), '', '/', true],
     ['a'.repeat(1024), '', '/', false],
@@ -990,7 +990,7 @@ test('id, type and service path have 1024 bytes together [context 4.2]', async (
     const response = await tenantClient(broker).update('APPEND', [{ id, type }], '', { 'Fiware-ServicePath': path })
     t.strictSame(
       response,
-      responses(item(shown(id, type), isFine ? ok : refused)),
+      responses(item(shown(id, type), isFine ? ok : refusal)),
       `${id.length} ${type.length} ${path.length}`,
     )
   }

@@ -70,8 +70,8 @@ for (const [api, more] of [
     const large = Object.fromEntries(
       Object.entries(object(60_000, 1)).concat(Object.entries(object(60_000, 1)).map(([key]) => [`x${key}`, 1])),
     )
-    const refused = applyUpdate([], giving(t, large, more), limits)
-    t.match(refused.reply.items, [{ refusal: { kind: 'entityTooLarge' } }])
+    const outcome = applyUpdate([], giving(t, large, more), limits)
+    t.match(outcome.reply.items, [{ refusal: { kind: 'entityTooLarge' } }])
   })
 }
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { attribute, entity, send } from '../given.js'
-import { answering, elementOf, holding, passing, provider, registered } from '../given-providers.js'
+import { elementOf, holding, passing, provider, registered, responseWith } from '../given-providers.js'
 
 const street = { type: 'Street', isPattern: 'false', id: 'Street-4' }
 const noise = { name: 'noise', type: 'dB', value: '58' }
@@ -12,13 +12,13 @@ const update = {
 }
 
 test('a request that has been here, or in ten hands, is answered from what is held here', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const { broker } = holding(registered({ provider: there.url }))
   const { forwarding } = passing(t)
-  const ask = (via: string) => send(broker, 'POST', 'queryContext', { headers: { via }, body: request, forwarding })
+  const query = (via: string) => send(broker, 'POST', 'queryContext', { headers: { via }, body: request, forwarding })
   const ten = Array.from({ length: 10 }, (_, hand) => `1.1 hand-${hand}`)
   for (const via of ['1.1 rigel-0123456789abcdef', '1.1 a, HTTP/1.1 rigel-0123456789abcdef (home)', ten.join(',')]) {
-    t.same((await ask(via)).body, { errorCode: notFound }, via)
+    t.same((await query(via)).body, { errorCode: notFound }, via)
     const headers = { via }
     const { body } = await send(broker, 'POST', 'updateContext', { headers, body: update, forwarding })
     t.match(body, { contextResponses: [{ statusCode: { ...notFound, details: 'Street-4' } }] }, via)
@@ -27,7 +27,7 @@ test('a request that has been here, or in ten hands, is answered from what is he
 })
 
 test('who passes a request on is added to those who did before', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const { broker } = holding(registered({ provider: there.url }))
   const { forwarding } = passing(t)
   const nine = Array.from({ length: 9 }, (_, hand) => `1.1 rigel-${hand}`).join(', ')
@@ -35,8 +35,8 @@ test('who passes a request on is added to those who did before', async (t) => {
   t.equal(there.received[0]?.headers.via, `${nine}, 1.1 rigel-0123456789abcdef`)
 })
 
-test('what is over the forward limit is left out; with nothing left the answer is a plain 404', async (t) => {
-  const [one, two] = [await provider(t, answering([noise])), await provider(t)]
+test('what is over the forward limit is left out; with nothing left the response is a plain 404', async (t) => {
+  const [one, two] = [await provider(t, responseWith([noise])), await provider(t)]
   const index = registered({ attributes: ['noise'], provider: one.url }, { attributes: ['traffic'], provider: two.url })
   const first = passing(t, {}, 1)
   const none = passing(t, {}, 0)
@@ -66,7 +66,7 @@ test('what is over the forward limit is left out; with nothing left the answer i
 })
 
 test('tenants share nothing, and nothing is passed on without a way', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const { broker } = holding(registered({ provider: there.url, tenant: 'acme' }))
   const { forwarding } = passing(t)
   await send(broker, 'POST', 'queryContext', { body: request, forwarding })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { ServicePath } from '../../../src/model/context/entity.js'
 import { attribute, entity, send } from '../given.js'
-import { answering, elementOf, holding, nobody, passing, provider, registered } from '../given-providers.js'
+import { elementOf, holding, nobody, passing, provider, registered, responseWith } from '../given-providers.js'
 
 const street = { type: 'Street', isPattern: 'false', id: 'Street-4' }
 const noise = { name: 'noise', type: 'dB', value: '58' }
@@ -14,10 +14,10 @@ function query(attributes?: readonly string[], ...entities: readonly unknown[]) 
   return { entities: entities.length === 0 ? [street] : entities, ...(attributes && { attributes }) }
 }
 
-test('a query for what a provider is registered for is passed on, its answer is passed back as given', async (t) => {
+test('a query for what a provider is registered for is passed on, its response is passed back as given', async (t) => {
   const window = [{ name: 'window', type: 'string', value: '10m' }]
   const given = { ...noise, value: { mean: '58', all: ['57', '59'] }, metadatas: window }
-  const there = await provider(t, answering([given]))
+  const there = await provider(t, responseWith([given]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   const { forwarding, counted, attempts } = passing(t)
   const response = await send(broker, 'POST', 'queryContext', { body: query(['noise']), forwarding })
@@ -31,7 +31,7 @@ test('a query for what a provider is registered for is passed on, its answer is 
 })
 
 test('correlator, token, service path and tenant of the client are passed on, restrictions are not', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const where = { path: '/west', tenant: 'acme' }
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url, ...where }))
   const { forwarding } = passing(t)
@@ -54,7 +54,7 @@ test('correlator, token, service path and tenant of the client are passed on, re
 })
 
 test('without headers of the client the path is the root, tenant and token are absent', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   await send(broker, 'POST', 'queryContext', { body: query(['noise']), ...passing(t) })
   const headers = there.received[0]?.headers ?? {}
@@ -63,7 +63,7 @@ test('without headers of the client the path is the root, tenant and token are a
 })
 
 test('what is held here is not asked for and comes first; a provider that tells of it is not believed', async (t) => {
-  const there = await provider(t, answering([{ ...lamp, value: 'off' }, noise]))
+  const there = await provider(t, responseWith([{ ...lamp, value: 'off' }, noise]))
   const index = registered({ attributes: ['lamp', 'noise'], provider: there.url })
   const { broker } = holding(index, entity('Street-4', 'Street', heldLamp))
   const { forwarding } = passing(t)
@@ -76,7 +76,7 @@ test('what is held here is not asked for and comes first; a provider that tells 
 })
 
 test('without attributes all registrations of the entity count, whole entities are asked for without names', async (t) => {
-  const [some, whole] = [await provider(t, answering([noise])), await provider(t, answering([noise, traffic]))]
+  const [some, whole] = [await provider(t, responseWith([noise])), await provider(t, responseWith([noise, traffic]))]
   const index = registered(
     { attributes: ['lamp', 'noise'], provider: some.url },
     { provider: whole.url },
@@ -92,8 +92,8 @@ test('without attributes all registrations of the entity count, whole entities a
 })
 
 test('a registration of the attribute goes before one of the whole entity, the older before the younger', async (t) => {
-  const others = await provider(t, answering([]))
-  const there = await provider(t, answering([noise]))
+  const others = await provider(t, responseWith([]))
+  const there = await provider(t, responseWith([noise]))
   const index = registered(
     { provider: others.url },
     { attributes: ['noise'], provider: others.url, expires: 1 },
@@ -106,9 +106,9 @@ test('a registration of the attribute goes before one of the whole entity, the o
   t.same([there.received.length, others.received.length], [1, 0])
 })
 
-test('answers of several providers become one element, in the order of asking, whoever is faster', async (t) => {
-  const [slow, fast] = [await provider(t), await provider(t, answering([traffic]))]
-  slow.serve(answering([noise]))
+test('responses of several providers become one element, in the order of asking, whoever is faster', async (t) => {
+  const [slow, fast] = [await provider(t), await provider(t, responseWith([traffic]))]
+  slow.serve(responseWith([noise]))
   const index = registered(
     { attributes: ['noise'], provider: slow.url },
     { attributes: ['traffic'], provider: fast.url },
@@ -119,7 +119,7 @@ test('answers of several providers become one element, in the order of asking, w
 })
 
 test('entities with a pattern or without type are replaced by the registered ones that they match', async (t) => {
-  const there = await provider(t, answering([noise], { id: 'Street-5' }))
+  const there = await provider(t, responseWith([noise], { id: 'Street-5' }))
   const index = registered(
     { id: 'Street-5', attributes: ['noise'], provider: there.url },
     { id: 'Alley-1', attributes: ['noise'], provider: there.url },
@@ -136,15 +136,15 @@ test('entities with a pattern or without type are replaced by the registered one
 })
 
 test('a registration without type is used for requests without type alone', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const index = registered({ type: '', attributes: ['noise', 'lamp'], provider: there.url })
   const { broker } = holding(index, entity('Street-4', 'Street', heldLamp))
   const { forwarding } = passing(t)
-  const ask = async (request: unknown) =>
+  const bodyFor = async (request: unknown) =>
     (await send(broker, 'POST', 'queryContext', { body: query(['lamp', 'noise'], request), forwarding })).body
-  t.same(await ask(street), { contextResponses: [elementOf([lamp])] })
+  t.same(await bodyFor(street), { contextResponses: [elementOf([lamp])] })
   t.same(there.received, [])
-  t.same(await ask({ id: 'Street-4' }), { contextResponses: [elementOf([lamp, noise])] })
+  t.same(await bodyFor({ id: 'Street-4' }), { contextResponses: [elementOf([lamp, noise])] })
   t.same(there.received[0]?.body, { entities: [{ ...street, type: '' }], attributes: ['noise'] })
 })
 
@@ -171,7 +171,7 @@ test('a full page is not added to; pages go on with what is registered, each ent
 })
 
 test('details=on counts the local entities', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   const { body } = await send(broker, 'POST', 'queryContext?details=on', { body: query(), ...passing(t) })
   t.match(body, { errorCode: { code: '200', details: 'Count: 0' }, contextResponses: [{}] })
@@ -184,7 +184,7 @@ const failures: readonly (readonly [
 ])[] = [
   ['says that it does not know', { body: { errorCode: { ...notFound, details: 'no such street' } } }, 'no such street'],
   ['says so without details', { body: { errorCode: notFound } }, undefined],
-  ['says so of the element', answering([], { statusCode: { ...notFound, details: 'Street-4' } }), 'Street-4'],
+  ['says so of the element', responseWith([], { statusCode: { ...notFound, details: 'Street-4' } }), 'Street-4'],
   ['finds nothing', { body: { contextResponses: [] } }, undefined],
   ['answers nothing', {}, 'invalid context provider response'],
   ['answers an error without body', { status: 500 }, 'invalid context provider response'],
@@ -220,7 +220,7 @@ test('a provider that can not be reached is 404, and its alarm is raised', async
   }
 })
 
-test('when nothing is found at several providers the answer is a plain 404', async (t) => {
+test('when nothing is found at several providers the response is a plain 404', async (t) => {
   const [one, two] = [await provider(t), await provider(t)]
   const index = registered({ attributes: ['noise'], provider: one.url }, { attributes: ['traffic'], provider: two.url })
   const { broker } = holding(index)
@@ -230,7 +230,7 @@ test('when nothing is found at several providers the answer is a plain 404', asy
 })
 
 test('failures are not visible beside what was found, here or at another provider', async (t) => {
-  const [bad, good] = [await provider(t, { body: '{' }), await provider(t, answering([traffic]))]
+  const [bad, good] = [await provider(t, { body: '{' }), await provider(t, responseWith([traffic]))]
   const index = registered(
     { attributes: ['noise'], provider: bad.url },
     { attributes: ['traffic'], provider: good.url },
@@ -268,22 +268,22 @@ test('unknown parts of a response are passed over, the others count', async (t) 
 })
 
 test('instances come back as the provider told them apart', async (t) => {
-  const told = (ID: string) => ({ ...noise, metadatas: [{ name: 'ID', type: 'string', value: ID }] })
-  const there = await provider(t, answering([told('n'), told('s'), told('n')]))
+  const noiseOf = (ID: string) => ({ ...noise, metadatas: [{ name: 'ID', type: 'string', value: ID }] })
+  const there = await provider(t, responseWith([noiseOf('n'), noiseOf('s'), noiseOf('n')]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   const { forwarding } = passing(t)
   const { body } = await send(broker, 'POST', 'queryContext', { body: query(), forwarding })
-  t.same(body, { contextResponses: [elementOf([told('n'), told('s')])] })
+  t.same(body, { contextResponses: [elementOf([noiseOf('n'), noiseOf('s')])] })
   const target = 'contextEntities/type/Street/id/Street-4/attributes/noise/s'
   const one = await send(broker, 'GET', target, { forwarding })
-  t.same(one.body, { attributes: [told('s')], statusCode: { code: '200', reasonPhrase: 'OK' } })
+  t.same(one.body, { attributes: [noiseOf('s')], statusCode: { code: '200', reasonPhrase: 'OK' } })
 })
 
 const ok = { code: '200', reasonPhrase: 'OK' }
 const shown = { ...street, attributes: [noise] }
 
 test('every convenience GET of entities or attributes is passed on as a query', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   const { forwarding } = passing(t)
   const list = { contextResponses: [elementOf([noise])] }
@@ -324,7 +324,7 @@ test('convenience GETs have words of their own unless the provider gives cause f
 })
 
 test('an attribute that is held in the entity asked for is read without asking anybody', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const { broker } = holding(registered({ provider: there.url }), entity('Street-4', 'Street', heldLamp))
   const { body } = await send(broker, 'GET', 'contextEntities/Street-4/attributes/lamp', passing(t))
   t.same(body, { attributes: [lamp], statusCode: ok })
@@ -332,7 +332,7 @@ test('an attribute that is held in the entity asked for is read without asking a
 })
 
 test('existence parameters say which registered entities are meant', async (t) => {
-  const there = await provider(t, answering([noise]))
+  const there = await provider(t, responseWith([noise]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   const { forwarding } = passing(t)
   await send(broker, 'GET', 'contextEntities?!exist=entity::type', { forwarding })

@@ -1,13 +1,13 @@
 import { test } from 'tap'
 import { attribute, entity, send } from '../given.js'
 import {
-  answering,
   elementOf,
   holding,
   nobody,
   passing,
   provider,
   registered,
+  responseWith,
   type Served,
 } from '../given-providers.js'
 
@@ -26,14 +26,14 @@ const update = (updateAction: string, ...contextElements: readonly unknown[]) =>
 const echo = ({ name, type }: { name: string; type: string }) => ({ name, type, value: '' })
 
 test('an UPDATE is passed on with values, types and metadata as they came, what is confirmed as the provider gave it', async (t) => {
-  const there = await provider(t, answering([echo(noise)]))
+  const there = await provider(t, responseWith([echo(noise)]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   const metadatas = [
     { name: 'ID', type: 'string', value: 'north' },
     { name: 'window', type: 'string', value: '10m' },
   ]
   const given = { ...noise, value: { mean: '61', all: [] }, metadatas }
-  there.serve(answering([{ ...echo(noise), metadatas: metadatas.slice(0, 1) }]))
+  there.serve(responseWith([{ ...echo(noise), metadatas: metadatas.slice(0, 1) }]))
   const { forwarding, counted } = passing(t)
   const { body } = await send(broker, 'POST', 'updateContext', { body: update('UPDATE', element([given])), forwarding })
   t.same(body, { contextResponses: [elementOf([{ ...echo(noise), metadatas: metadatas.slice(0, 1) }])] })
@@ -45,7 +45,7 @@ test('an UPDATE is passed on with values, types and metadata as they came, what 
 })
 
 test('what is given without a value is passed on without one', async (t) => {
-  const there = await provider(t, answering([echo(noise)]))
+  const there = await provider(t, responseWith([echo(noise)]))
   const { broker } = holding(registered({ provider: there.url }))
   const body = update('update', element([{ name: 'noise', type: 'dB' }]))
   await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
@@ -53,7 +53,7 @@ test('what is given without a value is passed on without one', async (t) => {
 })
 
 test('an UPDATE is done partly here and partly there, the rest is not found; what is done here is done first', async (t) => {
-  const there = await provider(t, answering([echo(noise)]))
+  const there = await provider(t, responseWith([echo(noise)]))
   const index = registered({ attributes: ['noise'], provider: there.url })
   const { broker, entities } = holding(index, entity('Street-4', 'Street', heldLamp))
   const body = update('UPDATE', element([noise, lamp, ozone]))
@@ -66,7 +66,7 @@ test('an UPDATE is done partly here and partly there, the rest is not found; wha
 })
 
 test('one request carries all entities of a provider, requests to several go out together', async (t) => {
-  const [one, two] = [await provider(t), await provider(t, answering([echo(ozone)]))]
+  const [one, two] = [await provider(t), await provider(t, responseWith([echo(ozone)]))]
   const both = [elementOf([echo(noise)]), elementOf([echo(noise)], { id: 'Street-5' })]
   one.serve({ body: { contextResponses: both } })
   const index = registered(
@@ -91,7 +91,7 @@ test('one request carries all entities of a provider, requests to several go out
 })
 
 test('elements for which no provider is found are answered as without registrations', async (t) => {
-  const there = await provider(t, answering([echo(noise)]))
+  const there = await provider(t, responseWith([echo(noise)]))
   const index = registered({ attributes: ['noise'], provider: there.url })
   const other = entity('Street-5', 'Street', heldLamp)
   const body = update(
@@ -119,7 +119,7 @@ test('only UPDATE and REPLACE are passed on, always as UPDATE', async (t) => {
     t.same(there.received, [], action)
     t.equal(entities().length, action === 'DELETE' ? 0 : 1, action)
   }
-  const there = await provider(t, answering([echo(noise)]))
+  const there = await provider(t, responseWith([echo(noise)]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   const { body } = await send(broker, 'POST', 'updateContext', {
     body: update('REPLACE', element([noise])),
@@ -153,20 +153,20 @@ test('what a provider answers with another status is listed under that status', 
   const there = await provider(t)
   const index = registered({ provider: there.url })
   const { forwarding } = passing(t)
-  const answered = async (served: unknown) => {
+  const bodyAfter = async (served: unknown) => {
     there.serve({ body: served })
     const { broker } = holding(index, entity('Street-4', 'Street', heldLamp))
     const body = update('UPDATE', element([lamp, noise, ozone]))
     return (await send(broker, 'POST', 'updateContext', { body, forwarding })).body
   }
   const [part, rest] = [elementOf([echo(noise)], { statusCode: invalid }), elementOf([echo(ozone)])]
-  t.same(await answered({ contextResponses: [part, rest] }), {
+  t.same(await bodyAfter({ contextResponses: [part, rest] }), {
     contextResponses: [elementOf([echo(lamp), echo(ozone)]), part],
   })
-  t.same(await answered({ errorCode: invalid }), {
+  t.same(await bodyAfter({ errorCode: invalid }), {
     contextResponses: [elementOf([echo(lamp)]), elementOf([echo(noise), echo(ozone)], { statusCode: invalid })],
   })
-  t.same(await answered({ contextResponses: [elementOf([], { statusCode: unknown })] }), {
+  t.same(await bodyAfter({ contextResponses: [elementOf([], { statusCode: unknown })] }), {
     contextResponses: [elementOf([echo(lamp)]), elementOf([echo(noise), echo(ozone)], { statusCode: unknown })],
   })
 })
@@ -177,8 +177,8 @@ test('what a provider does not confirm, or confirms of something else, was not f
   const { forwarding } = passing(t)
   for (const served of [
     { contextResponses: [] },
-    answering([echo(noise)], { id: 'Street-9' }).body,
-    answering([echo(lamp)]).body,
+    responseWith([echo(noise)], { id: 'Street-9' }).body,
+    responseWith([echo(lamp)]).body,
   ]) {
     there.serve({ body: served })
     const body = update('UPDATE', element([noise]))
@@ -188,7 +188,7 @@ test('what a provider does not confirm, or confirms of something else, was not f
 })
 
 test('an element without attributes confirms all of its entity, with the type that it names', async (t) => {
-  const there = await provider(t, answering([], { type: '' }))
+  const there = await provider(t, responseWith([], { type: '' }))
   const { broker } = holding(registered({ provider: there.url }))
   const { body } = await send(broker, 'POST', 'updateContext', {
     body: update('UPDATE', element([noise, ozone])),
@@ -198,9 +198,9 @@ test('an element without attributes confirms all of its entity, with the type th
 })
 
 test('equal elements of a request are answered one by one', async (t) => {
-  const refused = { code: '472', reasonPhrase: 'no' }
+  const refusal = { code: '472', reasonPhrase: 'no' }
   const there = await provider(t)
-  const responses = [elementOf([echo(noise)]), elementOf([echo(noise)], { statusCode: refused })]
+  const responses = [elementOf([echo(noise)]), elementOf([echo(noise)], { statusCode: refusal })]
   there.serve({ body: { contextResponses: responses } })
   const { broker } = holding(registered({ provider: there.url }))
   const body = update('UPDATE', element([noise]), element([noise]))
@@ -238,7 +238,7 @@ for (const [what, served, details] of failures) {
 }
 
 test('a provider that can not be reached is an error of the whole, beside another one that of its part', async (t) => {
-  const [gone, there] = [await nobody(), await provider(t, answering([echo(ozone)]))]
+  const [gone, there] = [await nobody(), await provider(t, responseWith([echo(ozone)]))]
   const status = { ...notFound, details: 'error forwarding update' }
   const index = registered({ attributes: ['noise'], provider: gone }, { attributes: ['ozone'], provider: there.url })
   const { broker } = holding(index)
@@ -264,19 +264,19 @@ test('convenience PUTs are passed on, their errors have their shapes', async (t)
   t.same(await put(attributePath, { type, value }), { ...notFound, details })
   t.same(await put(entityPath, { attributes: [noise] }), { errorCode: { ...notFound, details } })
   there.received.length = 0
-  there.serve(answering([echo(noise)]))
+  there.serve(responseWith([echo(noise)]))
   t.same(await put(attributePath, { type, value }), { code: '200', reasonPhrase: 'OK' })
   const statusCode = { code: '200', reasonPhrase: 'OK' }
   t.same(await put(entityPath, { attributes: [noise] }), {
     contextResponses: [{ attributes: [echo(noise)], statusCode }],
   })
   for (const { body } of there.received) t.same(body, update('UPDATE', element([noise])))
-  there.serve(answering([echo(noise)], { statusCode: unknown }))
+  there.serve(responseWith([echo(noise)], { statusCode: unknown }))
   t.same(await put(attributePath, { type, value }), unknown)
 })
 
 test('an update stays raw unless somebody is registered for its id', async (t) => {
-  const there = await provider(t, answering([echo(noise)]))
+  const there = await provider(t, responseWith([echo(noise)]))
   const index = registered({ attributes: ['noise'], provider: there.url, path: '/west' })
   const { broker } = holding(index)
   const words: string[] = []
@@ -297,7 +297,7 @@ test('an update stays raw unless somebody is registered for its id', async (t) =
 })
 
 test('elements of one entity are answered together when anything of it was passed on', async (t) => {
-  const there = await provider(t, answering([echo(noise)]))
+  const there = await provider(t, responseWith([echo(noise)]))
   const index = registered({ attributes: ['noise'], provider: there.url })
   const { broker } = holding(index, entity('Street-4', 'Street', heldLamp))
   const other = element([ozone], 'Street-5')
@@ -317,7 +317,7 @@ test('elements of one entity are answered together when anything of it was passe
 })
 
 test('elements of one entity that go to one provider are answered together', async (t) => {
-  const there = await provider(t, answering([echo(noise), echo(ozone)]))
+  const there = await provider(t, responseWith([echo(noise), echo(ozone)]))
   const { broker } = holding(registered({ attributes: ['noise', 'ozone'], provider: there.url }))
   const body = update('UPDATE', element([noise]), element([ozone, lamp]))
   const response = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })

@@ -31,11 +31,11 @@ test('no two different instances are taken for one', async () => {
   const text = fc.string({ maxLength: 3, unit: fc.constantFrom('a', '1', ':', '\0') })
   fc.assert(
     fc.property(text, text, text, text, (name, instance, otherName, otherInstance) => {
-      const refused = check([
+      const refusal = check([
         givenAttribute(name, { instance }),
         givenAttribute(otherName, { instance: otherInstance }),
       ])
-      return (refused?.refusal.kind === 'attributeTwice') === (name === otherName && instance === otherInstance)
+      return (refusal?.refusal.kind === 'attributeTwice') === (name === otherName && instance === otherInstance)
     }),
     { numRuns: runs(2000) },
   )
@@ -57,9 +57,9 @@ test('a pattern is refused without attributes', async (t) => {
 
 test('an attribute with nothing but a name is refused except in DELETE', async (t) => {
   for (const action of updateActions) {
-    const refused =
+    const refusal =
       action === 'DELETE' ? undefined : { refusal: { kind: 'attributeEmpty', name: 'empty' }, shown: [empty] }
-    t.same(check([level, empty], {}, action), refused)
+    t.same(check([level, empty], {}, action), refusal)
   }
   t.equal(check([{ ...empty, value: '' }]), undefined)
   t.equal(check([{ ...empty, type: 'a' }]), undefined)
@@ -69,10 +69,10 @@ test('an attribute with nothing but a name is refused except in DELETE', async (
 })
 
 test('id, type and path may have 1024 bytes together', async (t) => {
-  const refused = { refusal: { kind: 'keyTooLong' }, shown: [level] }
+  const refusal = { refusal: { kind: 'keyTooLong' }, shown: [level] }
   t.equal(check([level], { id: 'é'.repeat(509), type: 'abcd' }, 'APPEND', '/a'), undefined)
-  t.same(check([level], { id: 'é'.repeat(509), type: 'abcde' }, 'APPEND', '/a'), refused)
-  t.same(check([level], { id: 'a'.repeat(1024) }, 'APPEND', '/a'), refused)
+  t.same(check([level], { id: 'é'.repeat(509), type: 'abcde' }, 'APPEND', '/a'), refusal)
+  t.same(check([level], { id: 'a'.repeat(1024) }, 'APPEND', '/a'), refusal)
 })
 
 test('the first row that holds decides', async (t) => {

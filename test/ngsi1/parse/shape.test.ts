@@ -139,15 +139,15 @@ test('a scalar in place of an array or an object is taken as empty', async (t) =
 
 for (const character of "<>'=;()") {
   test(`${character} is forbidden in texts and leaves, but not in keys and in values of scopes`, async (t) => {
-    const refused = { ok: false, error: { kind: 'charactersForbidden' } }
+    const refusal = { ok: false, error: { kind: 'charactersForbidden' } }
     const value = (json: unknown) => JSON.stringify({ contextElements: [{ attributes: [{ value: json }] }] })
-    t.same(atOnce(parseBody(value(character), updateShape, false)), refused)
-    t.same(atOnce(parseBody(value({ rows: ['a', character] }), updateShape, false)), refused)
+    t.same(atOnce(parseBody(value(character), updateShape, false)), refusal)
+    t.same(atOnce(parseBody(value({ rows: ['a', character] }), updateShape, false)), refusal)
     t.same(
       atOnce(
         parseBody(`{"updateAction":"\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}"}`, updateShape, false),
       ),
-      refused,
+      refusal,
     )
     t.ok(atOnce(parseBody(value({ [character]: 'a' }), updateShape, false)).ok)
     const scope = { restriction: { scopes: [{ type: 't', value: character }] } }

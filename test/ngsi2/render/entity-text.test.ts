@@ -96,8 +96,8 @@ test('metadata shows what it names [NGSIv2 context 7.1]', async (t) => {
     { name: 'm', type: 'Number', value: 1 },
     { name: 'n', type: 'DateTime', value: 1_700_000_000 },
   ]
-  const names = (...asked: readonly string[]) =>
-    Object.keys(JSON.parse(attributeText(attribute('a', 1, { metadata }), 'normalized', asked)).metadata)
+  const names = (...wanted: readonly string[]) =>
+    Object.keys(JSON.parse(attributeText(attribute('a', 1, { metadata }), 'normalized', wanted)).metadata)
   t.same(names(), ['m', 'n'])
   t.same(names('n', 'none'), ['n'])
   t.same(names('*'), ['m', 'n'])

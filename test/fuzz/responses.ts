@@ -1,14 +1,14 @@
 import { items, member } from '../../bench/ngsi.js'
 import type { FuzzRequest } from './requests.js'
 
-/** What is wrong with an answer, whatever the request was; nothing when it may be so. */
+/** What is wrong with a response, whatever the request was; nothing when it may be so. */
 export function faultOf({ path }: FuzzRequest, status: number, text: string): string | undefined {
   if (status < 200 || status > 599) return `the status is ${status}`
-  // A refusal for want of room is an answer, a fault inside is none.
+  // A refusal for want of room is a response, a fault inside is none.
   if (status >= 500 && status !== 503) return `the status is ${status}`
   if (text === '') return undefined
   const json = parsed(text)
-  if (json === undefined) return path.startsWith('/metrics') && status === 200 ? undefined : 'the answer is no JSON'
+  if (json === undefined) return path.startsWith('/metrics') && status === 200 ? undefined : 'the response is no JSON'
   return path.startsWith('/v1/') || path.startsWith('/ngsi10/') || path.startsWith('/ngsi9/')
     ? shapeFault(json)
     : undefined
@@ -24,7 +24,7 @@ function parsed(text: string): unknown {
 
 /** Whatever has a name of NGSI has the shape that NGSI gives it, at any depth but in values. */
 function shapeFault(json: unknown): string | undefined {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'the answer is no object'
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'the response is no object'
   for (const [name, value] of Object.entries(json)) {
     const fault = memberFault(name, value)
     if (fault !== undefined) return `${name}: ${fault}`
@@ -66,7 +66,7 @@ function elementFault(value: unknown): string | undefined {
   return shapeFault(value)
 }
 
-/** The names of attributes stand alone in answers about types. */
+/** The names of attributes stand alone in responses about types. */
 function attributeFault(value: unknown): string | undefined {
   if (typeof value === 'string') return undefined
   if (typeof member(value, 'name') !== 'string') return 'an attribute has no name'

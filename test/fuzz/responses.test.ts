@@ -1,11 +1,11 @@
 import { test } from 'tap'
-import { faultOf } from './answers.js'
 import type { FuzzRequest } from './requests.js'
+import { faultOf } from './responses.js'
 
 const request: FuzzRequest = { verb: 'GET', path: '/v1/contextEntities', headers: [], body: undefined }
 const ok = { code: '200', reasonPhrase: 'OK' }
 
-test('answers that a client can read have no fault', async (t) => {
+test('responses that a client can read have no fault', async (t) => {
   const attributes = [{ name: 'a', type: '', value: { x: [null] }, metadatas: [{ name: 'm' }] }]
   const contextElement = { type: 'T', isPattern: 'false', id: 'E', attributes }
   const good = [
@@ -19,7 +19,7 @@ test('answers that a client can read have no fault', async (t) => {
   t.equal(faultOf({ ...request, path: '/metrics' }, 200, 'requests 1'), undefined)
 })
 
-test('every kind of wrong answer is found', async (t) => {
+test('every kind of wrong response is found', async (t) => {
   t.match(faultOf(request, 500, '{}'), /status is 500/)
   t.match(faultOf(request, 99, '{}'), /status is 99/)
   t.match(faultOf(request, 200, 'oops'), /no JSON/)
