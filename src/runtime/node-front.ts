@@ -19,7 +19,7 @@ import { err, ok, type Result } from '../result.js'
 import type { LogName } from '../storage/etcd/engine.js'
 import type { LogSequence } from '../storage/wal/record-log.js'
 import { MailboxCapacity } from '../threads/shared-memory/limits.js'
-import { PartitionPosition, type Tenure } from '../threads/shared-memory/partition-position.js'
+import { type FencingToken, PartitionPosition } from '../threads/shared-memory/partition-position.js'
 import { SenderTable } from '../threads/shared-memory/sender-table.js'
 import { type Nanoseconds, now } from '../time.js'
 import { type FrontLink, numbered } from './tasks.js'
@@ -76,10 +76,10 @@ export class NodeFront {
       addressOf: (node) => routes.addressOf(node),
     })
     const positions = parts.positions.map((memory) => new PartitionPosition(memory))
-    const tenureOf = (partition: number) => numbered(positions, partition).tenure
+    const fencingTokenOf = (partition: number) => numbered(positions, partition).fencingToken
     const open = (partition: number, node: string) =>
       node === self.node
-        ? new LocalRoute(numbered(mailboxes, partition), tenureOf(partition))
+        ? new LocalRoute(numbered(mailboxes, partition), fencingTokenOf(partition))
         : timed(this.#link.open(partition, node), parts.answered)
     this.mailboxes = mailboxes.map((_, partition) => {
       const room = new MailboxCapacity(mailboxSize)
@@ -90,14 +90,14 @@ export class NodeFront {
     const services = {
       partitions: mailboxes.length,
       senders: new SenderTable(mailboxes.length, link.senders),
-      tenureOf,
+      fencingTokenOf,
       take: (
         partition: number,
         commands: readonly Command[],
         until_ms: number,
-        tenure: Tenure,
+        fencingToken: FencingToken,
         take: (part: OutcomePart<CommandOutcome>) => void,
-      ) => putAll(numbered(mailboxes, partition), commands, until_ms, tenure, take),
+      ) => putAll(numbered(mailboxes, partition), commands, until_ms, fencingToken, take),
       ownerOf: (partition: number) => routes.ownerOf(partition),
       positions: (names: readonly LogName[]) =>
         names.map(

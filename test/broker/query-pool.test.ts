@@ -112,7 +112,7 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
   t.match(lines[0], /a query thread failed: exit code 1/)
   const table = new CounterTable(measures.memory.waits.table)
   const written = Array.from({ length: table.rows }, (_, row) =>
-    Array.from({ length: measures.memory.waits.table.width }, (_, column) => table.cell(row, column)).some(
+    Array.from({ length: measures.memory.waits.table.width }, (_, column) => table.value(row, column)).some(
       (cell) => cell > 0n,
     ),
   )

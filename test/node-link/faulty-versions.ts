@@ -13,11 +13,11 @@ import { present, type Version } from './simulated-node.js'
 
 /**
  * What the program would be without some part of it: the simulation has to find each. It takes 200 schedules or fewer on the average.
- * That a tenure is not bound to its election, or that an update whose connection broke is answered when a way to any other node is
+ * That a fencing token is not bound to its election, or that an update whose connection broke is answered when a way to any other node is
  * opened, takes thousands: those are not here.
  */
 export const faultyVersions: Readonly<Record<string, Version>> = {
-  'batches are not bound to a tenure: ownership that begins between two lets the second overtake the first': {
+  'batches are not bound to a fencing token: ownership that begins between two lets the second overtake the first': {
     ...present,
     refusalOf: (batch, begun) => refusalOf(batch, begun, undefined),
   },
@@ -33,7 +33,7 @@ export const faultyVersions: Readonly<Record<string, Version>> = {
   'what comes back is sent in the order in which it comes back': { ...present, queueStep: unsorted },
   'an update that nobody waits for any more is carried out': {
     ...present,
-    refusalOf: (batch, _, tenure) => refusalOf(batch, 0n, tenure),
+    refusalOf: (batch, _, fencingToken) => refusalOf(batch, 0n, fencingToken),
   },
   'a connection is opened while batches of an earlier one are under way': {
     ...present,
@@ -47,9 +47,11 @@ export const faultyVersions: Readonly<Record<string, Version>> = {
 
 type Step = ReturnType<typeof queueStep>
 
-function refusalsDoNotCount(...[batch, begun, tenure]: Parameters<typeof refusalOf>): ReturnType<typeof refusalOf> {
-  const refusals = batch.tenure?.refusals
-  return refusalOf(batch, begun, tenure && refusals !== undefined ? { ...tenure, refusals } : tenure)
+function refusalsDoNotCount(
+  ...[batch, begun, fencingToken]: Parameters<typeof refusalOf>
+): ReturnType<typeof refusalOf> {
+  const refusals = batch.fencingToken?.refusals
+  return refusalOf(batch, begun, fencingToken && refusals !== undefined ? { ...fencingToken, refusals } : fencingToken)
 }
 
 function respondsAtOnce(queue: RemoteQueue, event: QueueEvent, moment: QueueMoment): Step {

@@ -21,7 +21,7 @@ import type { Command } from '../../src/partition/turn/commands.js'
 import { err } from '../../src/result.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
-import { PartitionPosition, type Tenure } from '../../src/threads/shared-memory/partition-position.js'
+import { type FencingToken, PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/threads/shared-memory/sender-table.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
 import { inboxParts, slowWords } from '../mailbox/given.js'
@@ -109,7 +109,7 @@ export class GivenNode {
     const services: LinkServices = {
       partitions: 1,
       senders: this.senders,
-      tenureOf: () => this.partition.position.tenure,
+      fencingTokenOf: () => this.partition.position.fencingToken,
       take: (_partition, ...batch) => this.#take(...batch),
       ownerOf: () => (this.owner === name ? undefined : this.owner),
       positions: (logs) => this.services.positions?.(logs) ?? [],
@@ -144,11 +144,11 @@ export class GivenNode {
   #take(
     commands: readonly Command[],
     until_ms: number,
-    tenure: Tenure,
+    fencingToken: FencingToken,
     take: (part: OutcomePart<CommandOutcome>) => void,
   ): void {
     this.taken.push(commands)
-    const put = (): void => putAll(this.partition.mailbox, commands, until_ms, tenure, take)
+    const put = (): void => putAll(this.partition.mailbox, commands, until_ms, fencingToken, take)
     const before = this.owner === this.name ? this.before(commands) : undefined
     if (this.owner !== this.name) take({ outcomes: commands.map(() => notOwner) })
     else if (before === undefined) put()

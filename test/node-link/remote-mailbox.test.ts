@@ -256,7 +256,7 @@ test('what was deferred on a way that is refused and breaks is not known; what w
   let ways = 0
   const open = (): BatchRoute => {
     ways += 1
-    return ways === 1 ? route : new LocalRoute(a.partition.mailbox, a.partition.position.tenure)
+    return ways === 1 ? route : new LocalRoute(a.partition.mailbox, a.partition.position.fencingToken)
   }
   const box = mailbox(t, linkTo(t, []), new Routes('b'), { open })
   const first = [box.ask(levelOf('Deferred', '1')), box.ask(levelOf('Refused', '1'))]
@@ -345,7 +345,7 @@ test('what is pipelined behind a refused batch is not carried out, though the no
     if (command?.kind !== 'update' || levelIn(command) !== 2) return undefined
     b.before = () => undefined
     // The partition refuses the first one before the second one arrives there.
-    await until(() => b.partition.position.tenure.refusals > 0)
+    await until(() => b.partition.position.fencingToken.refusals > 0)
     ownership.isOwner = true
     return undefined
   }
@@ -358,7 +358,7 @@ test('what is pipelined behind a refused batch is not carried out, though the no
 test('on its own node neither', async (t) => {
   const { partition } = await GivenNode.start(t, 'a')
   const { ownership, position, store, mailbox: local } = partition
-  const open = () => new LocalRoute(local, position.tenure)
+  const open = () => new LocalRoute(local, position.fencingToken)
   const box = mailbox(t, linkTo(t, []), new Routes('a'), { open })
   t.match(await box.ask(levelOf('A', '0')), done)
   ownership.isOwner = false

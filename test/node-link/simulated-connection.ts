@@ -63,7 +63,7 @@ export class SimulatedConnection {
     this.#source = source
     this.#longest_ms = longest_ms
     this.#thread = time.random.below(2)
-    this.#batches = new ConnectionBatches(to.senders, () => to.position.tenure)
+    this.#batches = new ConnectionBatches(to.senders, () => to.position.fencingToken)
   }
 
   get isOver(): boolean {
@@ -145,9 +145,9 @@ export class SimulatedConnection {
     respond: (given: SimulatedResponse) => void,
   ): void {
     const { to } = this
-    const tenure = this.#batches.begin(this.#source)
-    if (!tenure.ok) {
-      respond({ kind: 'refused', refusal: tenure.error })
+    const fencingToken = this.#batches.begin(this.#source)
+    if (!fencingToken.ok) {
+      respond({ kind: 'refused', refusal: fencingToken.error })
       return
     }
     const responses = new BatchResponses(
@@ -159,7 +159,7 @@ export class SimulatedConnection {
         respond({ kind: 'outcomes', outcomes, batch, clock_ms: Math.floor(to.clock_ms) })
       },
     )
-    to.take(this.#thread, updates, until_ms, tenure.value, (part) => responses.came(part))
+    to.take(this.#thread, updates, until_ms, fencingToken.value, (part) => responses.came(part))
   }
 
   #respond(): void {

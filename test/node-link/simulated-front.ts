@@ -11,7 +11,7 @@ import {
 } from '../../src/cluster/link/remote-queue.js'
 import type { LostBatch, Posted } from '../../src/partition/mailbox/batch.js'
 import { err, type Result } from '../../src/result.js'
-import type { Tenure } from '../../src/threads/shared-memory/partition-position.js'
+import type { FencingToken } from '../../src/threads/shared-memory/partition-position.js'
 import { SimulatedConnection, type SimulatedResponse } from './simulated-connection.js'
 import type { SimulatedNode, SimulatedUpdate } from './simulated-node.js'
 import type { SimulatedTime } from './simulated-time.js'
@@ -35,7 +35,7 @@ interface RemoteRoute {
   readonly deferred: DeferredBatches
 }
 
-type Route = { readonly kind: 'here'; readonly tenure: Tenure } | RemoteRoute
+type Route = { readonly kind: 'here'; readonly fencingToken: FencingToken } | RemoteRoute
 
 interface OpenRequest {
   readonly update: SimulatedUpdate
@@ -134,9 +134,9 @@ export class SimulatedFront {
     const { time, node, frontEnd, patience_ms, nodeOf } = this.#parts
     const other = nodeOf(to)
     if (other === node) {
-      const { tenure } = node.position
-      this.#routes.set(route, { kind: 'here', tenure })
-      this.#take({ kind: 'opened', route, epoch: tenure.epoch, batchesMost: Number.POSITIVE_INFINITY })
+      const { fencingToken } = node.position
+      this.#routes.set(route, { kind: 'here', fencingToken })
+      this.#take({ kind: 'opened', route, epoch: fencingToken.epoch, batchesMost: Number.POSITIVE_INFINITY })
       return
     }
     if (other === undefined || time.random.once(10)) {
@@ -171,7 +171,7 @@ export class SimulatedFront {
     const updates = entries.flatMap((entry) => this.#requests.get(entry.number)?.update ?? [])
     const took = (part: OutcomePart): void => this.#take({ kind: 'outcomes', route: number, batch, ...part })
     if (route.kind === 'here') {
-      node.take(frontEnd, updates, until_ms, route.tenure, took)
+      node.take(frontEnd, updates, until_ms, route.fencingToken, took)
       return
     }
     const until = route.clock.at(until_ms)

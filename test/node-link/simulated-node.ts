@@ -3,7 +3,7 @@ import { queueStep } from '../../src/cluster/link/remote-queue.js'
 import { refusalOf } from '../../src/partition/mailbox/inbox.js'
 import type { Reply } from '../../src/partition/turn/commands.js'
 import { err, ok } from '../../src/result.js'
-import { PartitionPosition, type Tenure } from '../../src/threads/shared-memory/partition-position.js'
+import { type FencingToken, PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/threads/shared-memory/sender-table.js'
 import type { SimulatedTime } from './simulated-time.js'
 
@@ -69,7 +69,7 @@ export interface SimulatedNodeParts {
 interface Arrived {
   readonly updates: readonly SimulatedUpdate[]
   readonly until: bigint
-  readonly tenure: Tenure
+  readonly fencingToken: FencingToken
   /** By the positions of the updates. */
   readonly replies: (Reply | undefined)[]
   readonly deferred: Set<number>
@@ -132,7 +132,7 @@ export class SimulatedNode {
     frontEnd: number,
     updates: readonly SimulatedUpdate[],
     until_ms: number,
-    tenure: Tenure,
+    fencingToken: FencingToken,
     take: (part: OutcomePart<CommandOutcome>) => void,
   ): void {
     const { time, patience_ms } = this.#parts
@@ -154,7 +154,16 @@ export class SimulatedNode {
     this.#mailboxes[mailbox] = at_ms
     time.at(at_ms, () => {
       const replies = updates.map(() => undefined)
-      this.#queue.push({ updates, until, tenure, replies, deferred: new Set(), sent: undefined, mailbox, replied })
+      this.#queue.push({
+        updates,
+        until,
+        fencingToken,
+        replies,
+        deferred: new Set(),
+        sent: undefined,
+        mailbox,
+        replied,
+      })
       this.#goOn()
     })
   }
@@ -207,9 +216,9 @@ export class SimulatedNode {
     if (this.isDead) return
     const { time, log, patience_ms } = this.#parts
     const begun = BigInt(Math.floor(this.clock_ms * 1e6))
-    const { tenure } = this.position
+    const { fencingToken } = this.position
     for (const arrived of this.#queue) {
-      const refusal = this.version.refusalOf(arrived, begun, tenure)
+      const refusal = this.version.refusalOf(arrived, begun, fencingToken)
       if (refusal === undefined) continue
       for (const at of arrived.updates.keys()) arrived.replies[at] ??= refusal
       arrived.deferred.clear()

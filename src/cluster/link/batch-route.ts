@@ -40,7 +40,7 @@ export interface OutcomePart<Outcome = SentOutcome> {
 /** A route that can be used. Nothing that its sender has sent to the same node by earlier routes is carried out any more. */
 export interface OpenedRoute {
   /**
-   * The election by which the node owns the partition, see `Tenure`; 0 where none is known. Nothing of an earlier election is carried
+   * The election by which the node owns the partition, see `FencingToken`; 0 where none is known. Nothing of an earlier election is carried
    * out.
    */
   readonly epoch: number

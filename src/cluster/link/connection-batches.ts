@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '../../result.js'
-import type { Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { FencingToken } from '../../threads/shared-memory/partition-position.js'
 import type { BatchSender, SenderTable } from '../../threads/shared-memory/sender-table.js'
 
 /** The sender of a connection's batches, and which of its connections this is. */
@@ -22,13 +22,13 @@ export type ConnectionState =
   | { readonly kind: 'new' }
   /** Waits until nothing of the sender's earlier connections is under way. */
   | { readonly kind: 'entered'; readonly sender: PartitionSender }
-  | { readonly kind: 'open'; readonly sender: PartitionSender; readonly tenure: Tenure }
+  | { readonly kind: 'open'; readonly sender: PartitionSender; readonly fencingToken: FencingToken }
   | { readonly kind: 'refuses'; readonly refusal: ConnectionRefusal }
 
 export type ConnectionEvent =
   | { readonly kind: 'opening'; readonly sender: PartitionSender }
-  /** Nothing of the sender's earlier connections is under way; the partition is in this tenure. */
-  | { readonly kind: 'quiet'; readonly tenure: Tenure }
+  /** Nothing of the sender's earlier connections is under way, and this is the fencing token of the partition. */
+  | { readonly kind: 'quiet'; readonly fencingToken: FencingToken }
   | { readonly kind: 'batch'; readonly sender: PartitionSender }
   /** The sender has opened a later connection. */
   | { readonly kind: 'overtaken'; readonly last: number }
@@ -42,8 +42,8 @@ export type ConnectionEffect =
   | { readonly kind: 'wait' }
   /** Answers `opening`: what the sender has sent earlier has been carried out or never will be. */
   | { readonly kind: 'opened'; readonly epoch: number }
-  /** Puts the batch into its mailbox, bound to this tenure. */
-  | { readonly kind: 'take'; readonly tenure: Tenure }
+  /** Puts the batch into its mailbox, bound to this fencing token. */
+  | { readonly kind: 'take'; readonly fencingToken: FencingToken }
   | { readonly kind: 'refuse'; readonly refusal: ConnectionRefusal }
 
 /**
@@ -70,16 +70,16 @@ function connectionStep(state: ConnectionState, event: ConnectionEvent): readonl
       return misused('the connection is opened already')
     case 'quiet': {
       if (state.kind !== 'entered') return misused('the connection does not wait')
-      const { tenure } = event
+      const { fencingToken } = event
       return [
-        { kind: 'open', sender: state.sender, tenure },
-        { kind: 'opened', epoch: tenure.epoch },
+        { kind: 'open', sender: state.sender, fencingToken },
+        { kind: 'opened', epoch: fencingToken.epoch },
       ]
     }
     case 'batch':
       if (state.kind !== 'open') return misused('the connection is not opened')
       if (!isSame(state.sender, event.sender)) return misused('the connection has batches of another sender')
-      return [state, { kind: 'take', tenure: state.tenure }]
+      return [state, { kind: 'take', fencingToken: state.fencingToken }]
     case 'overtaken':
       return refusing({ kind: 'overtaken', last: event.last })
     case 'malformed':
@@ -115,13 +115,13 @@ const look_ms = 2
 /** The batches of one connection at their receiver, by `connectionStep`. */
 export class ConnectionBatches {
   readonly #senders: SenderTable
-  readonly #tenureOf: (partition: number) => Tenure
+  readonly #fencingTokenOf: (partition: number) => FencingToken
   #state: ConnectionState = { kind: 'new' }
 
-  /** `tenureOf` gives the current tenure of a partition. */
-  constructor(senders: SenderTable, tenureOf: (partition: number) => Tenure) {
+  /** `fencingTokenOf` gives the current fencing token of a partition. */
+  constructor(senders: SenderTable, fencingTokenOf: (partition: number) => FencingToken) {
     this.#senders = senders
-    this.#tenureOf = tenureOf
+    this.#fencingTokenOf = fencingTokenOf
   }
 
   /** Opens the connection: resolves with the epoch when nothing that its sender has sent earlier can be carried out any more. */
@@ -141,15 +141,15 @@ export class ConnectionBatches {
     const last = this.#senders.enter(sender, sender.generation)
     if (last !== undefined) return err(refusalOf(this.#step({ kind: 'overtaken', last })))
     if (!this.#senders.isQuiet(sender)) return undefined
-    const effect = this.#step({ kind: 'quiet', tenure: this.#tenureOf(sender.partition) })
+    const effect = this.#step({ kind: 'quiet', fencingToken: this.#fencingTokenOf(sender.partition) })
     return effect.kind === 'opened' ? ok(effect.epoch) : err(refusalOf(effect))
   }
 
-  /** The tenure that a batch is bound to on its way into the mailbox, or a refusal. After ok, call `end`. */
-  begin(sender: PartitionSender): Result<Tenure, ConnectionRefusal> {
+  /** The fencing token that a batch is bound to on its way into the mailbox, or a refusal. After ok, call `end`. */
+  begin(sender: PartitionSender): Result<FencingToken, ConnectionRefusal> {
     const effect = this.#step({ kind: 'batch', sender })
     if (effect.kind !== 'take') return err(refusalOf(effect))
-    if (this.#senders.begin(sender, sender.generation)) return ok(effect.tenure)
+    if (this.#senders.begin(sender, sender.generation)) return ok(effect.fencingToken)
     const last = this.#senders.enter(sender, sender.generation)
     return err(refusalOf(this.#step({ kind: 'overtaken', last: last ?? sender.generation })))
   }

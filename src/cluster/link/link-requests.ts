@@ -14,7 +14,7 @@ import type { Command } from '../../partition/turn/commands.js'
 import type { LogName } from '../../storage/etcd/engine.js'
 import type { PinnedCommit } from '../../storage/records/store.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
-import type { Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { FencingToken } from '../../threads/shared-memory/partition-position.js'
 import type { SenderTable } from '../../threads/shared-memory/sender-table.js'
 import type { CommandOutcome, OutcomePart } from './batch-route.js'
 import { checkpointPieces } from './checkpoint-pieces.js'
@@ -37,17 +37,17 @@ export interface LinkServices {
   readonly partitions: number
   /** Shared by all front ends of this node. */
   readonly senders: SenderTable
-  /** The current tenure of a partition. */
-  tenureOf(partition: number): Tenure
+  /** The current fencing token of a partition. */
+  fencingTokenOf(partition: number): FencingToken
   /**
-   * Puts commands into the mailbox of a partition, in this order and before it returns; refuses them in another tenure. Outcomes
-   * come as in `BatchRoute.send`.
+   * Puts commands into the mailbox of a partition, in this order and before it returns; refuses them if its fencing token is
+   * another one. Outcomes come as in `BatchRoute.send`.
    */
   take(
     partition: number,
     commands: readonly Command[],
     until_ms: number,
-    tenure: Tenure,
+    fencingToken: FencingToken,
     take: (part: OutcomePart<CommandOutcome>) => void,
   ): void
   /** The owner of a partition as far as is known here. */
@@ -127,10 +127,10 @@ export class LinkRequests {
       const what = `the body is no batch of commands: ${commands.error.what}`
       return this.#refusal(partition, batches.malformed(what))
     }
-    const tenure = batches.begin(sender)
-    if (!tenure.ok) return this.#refusal(partition, tenure.error)
+    const fencingToken = batches.begin(sender)
+    if (!fencingToken.ok) return this.#refusal(partition, fencingToken.error)
     try {
-      return await this.#taken(connection, sender, commands.value, fromClock(until), tenure.value)
+      return await this.#taken(connection, sender, commands.value, fromClock(until), fencingToken.value)
     } catch (fault) {
       batches.end(sender)
       throw fault
@@ -142,7 +142,7 @@ export class LinkRequests {
     sender: PartitionSender,
     commands: readonly Command[],
     until_ms: number,
-    tenure: Tenure,
+    fencingToken: FencingToken,
   ): Promise<ListenerResponse> {
     const { partition } = sender
     return new Promise((resolve) => {
@@ -157,7 +157,7 @@ export class LinkRequests {
         commands.length,
         first,
       )
-      this.#services.take(partition, commands, until_ms, tenure, (part) => responses.came(part))
+      this.#services.take(partition, commands, until_ms, fencingToken, (part) => responses.came(part))
     })
   }
 
@@ -260,7 +260,7 @@ export class LinkRequests {
 
   #batchesOf(connection: LinkConnection): ConnectionBatches {
     const { senders } = this.#services
-    connection.batches ??= new ConnectionBatches(senders, (partition) => this.#services.tenureOf(partition))
+    connection.batches ??= new ConnectionBatches(senders, (partition) => this.#services.fencingTokenOf(partition))
     return connection.batches
   }
 

@@ -2,7 +2,7 @@ import type { Log } from '../../observe/log/log.js'
 import type { MailboxRefusal, Posted } from '../../partition/mailbox/batch.js'
 import type { Command, FailedReply } from '../../partition/turn/commands.js'
 import { err, ok } from '../../result.js'
-import type { Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { FencingToken } from '../../threads/shared-memory/partition-position.js'
 import type { BatchRoute, CommandOutcome, OutcomePart, SentOutcome } from './batch-route.js'
 import { malformed } from './byte-frame.js'
 import { commandsBody, parseLaterOutcomesBody, parseOutcomesBody } from './command-batch.js'
@@ -158,25 +158,25 @@ export class NodeRoute implements BatchRoute {
 
 interface LocalMailbox {
   reserve(commands: number): MailboxRefusal | undefined
-  put(command: Command, until_ms: number, tenure?: Tenure, deferred?: () => void): Promise<CommandOutcome>
+  put(command: Command, until_ms: number, fencingToken?: FencingToken, deferred?: () => void): Promise<CommandOutcome>
 }
 
-/** The route to a partition in this process, bound to a tenure if there is one. */
+/** The route to a partition in this process, bound to a fencing token if there is one. */
 export class LocalRoute implements BatchRoute {
   readonly batchesMost = Number.POSITIVE_INFINITY
   readonly opened: BatchRoute['opened']
   readonly #mailbox: LocalMailbox
-  readonly #tenure: Tenure | undefined
+  readonly #fencingToken: FencingToken | undefined
 
-  constructor(mailbox: LocalMailbox, tenure?: Tenure) {
+  constructor(mailbox: LocalMailbox, fencingToken?: FencingToken) {
     this.#mailbox = mailbox
-    this.#tenure = tenure
-    this.opened = Promise.resolve(ok({ epoch: tenure?.epoch ?? 0 }))
+    this.#fencingToken = fencingToken
+    this.opened = Promise.resolve(ok({ epoch: fencingToken?.epoch ?? 0 }))
   }
 
   /** When this returns, either all commands are in the mailbox or none. */
   send(commands: readonly Command[], until_ms: number, take: (part: OutcomePart) => void): void {
-    putAll(this.#mailbox, commands, until_ms, this.#tenure, take)
+    putAll(this.#mailbox, commands, until_ms, this.#fencingToken, take)
   }
 
   /** The mailbox is shared with others. */
@@ -191,7 +191,7 @@ export function putAll(
   mailbox: LocalMailbox,
   commands: readonly Command[],
   until_ms: number,
-  tenure: Tenure | undefined,
+  fencingToken: FencingToken | undefined,
   take: (part: OutcomePart<CommandOutcome>) => void,
 ): void {
   const full = mailbox.reserve(commands.length)
@@ -202,7 +202,7 @@ export function putAll(
   const parts = new OutcomeParts(commands.length, take)
   for (const [at, command] of commands.entries()) {
     void mailbox
-      .put(command, until_ms, tenure, () => parts.deferred(at))
+      .put(command, until_ms, fencingToken, () => parts.deferred(at))
       .then(outcomeOf, () => failed('fault'))
       .then((outcome) => parts.came(at, outcome))
   }

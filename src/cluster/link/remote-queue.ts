@@ -38,7 +38,7 @@ interface Route {
   readonly underWay: readonly SentBatch[]
 }
 
-/** A command whose route has broken: that node may still carry it out, in that tenure. */
+/** A command whose route has broken: that node may still carry it out, until it is elected anew. */
 interface Unanswered {
   readonly entry: Entry
   readonly to: string
@@ -121,7 +121,7 @@ export const again_ms = 200
  * | route   | event                                                   | then     | what is done |
  * |---------|---------------------------------------------------------|----------|--------------|
  * | none    | an owner is known, and something waits or is unanswered | opening  | open |
- * | opening | opened                         | open     | answer the unanswered of the same node, and of earlier tenures; send |
+ * | opening | opened                         | open     | answer the unanswered of the same node, and of earlier elections; send |
  * | opening | notOpened                      | none     | close; avoid the node for a while |
  * | opening, open | another owner is known   | leaving  |              |
  * | open    | outcomes: a reply              | open     | answer; send |

@@ -48,12 +48,12 @@ export class FigureTable<All extends Figures> {
 
   /** As `value`, for numbers beyond the precision of JavaScript's. */
   exact(name: ColumnName<All>, row?: number): bigint {
-    return this.#cell(this.list.columns[name], row)
+    return this.#value(this.list.columns[name], row)
   }
 
   /** A histogram of one row, or the sum of those of all rows. */
   distribution(name: DistributionName<All>, row?: number): BucketReading {
-    return this.list.buckets(name).reading((column) => this.#cell(column, row), this.list.columns[name])
+    return this.list.buckets(name).reading((column) => this.#value(column, row), this.list.columns[name])
   }
 
   /** The samples of each shown figure: of these rows, or added up over all. */
@@ -73,7 +73,7 @@ export class FigureTable<All extends Figures> {
     labels: Labels,
     row: number | undefined,
   ): readonly Sample[] {
-    const cell = (column: number) => this.#cell(column, row)
+    const cell = (column: number) => this.#value(column, row)
     const number = (column: string) => Number(BigInt.asIntN(64, cell(this.list.positionOf(column)))) / per
     if (figure.kind === 'distribution') {
       return [{ labels, value: figure.buckets.reading(cell, this.list.positionOf(name)) }]
@@ -98,8 +98,8 @@ export class FigureTable<All extends Figures> {
     return (name) => since(this.list.columns[name])
   }
 
-  #cell(column: number, row: number | undefined): bigint {
-    return row === undefined ? this.#counters.total(column) : this.#counters.cell(row, column)
+  #value(column: number, row: number | undefined): bigint {
+    return row === undefined ? this.#counters.total(column) : this.#counters.value(row, column)
   }
 }
 

@@ -288,12 +288,12 @@ export class Measures {
 
   /** When the process started, by the monotonic clock. */
   get startedAt(): Nanoseconds {
-    return this.#life.cell(0, startedColumn)
+    return this.#life.value(0, startedColumn)
   }
 
   /** Whether the broker is ending [management 12.2]. */
   get ending(): boolean {
-    return this.#life.cell(0, endingColumn) !== 0n
+    return this.#life.value(0, endingColumn) !== 0n
   }
 
   /** The broker begins its orderly end; for the main thread only. */
@@ -308,7 +308,7 @@ export class Measures {
 
   /** The end of validity of the certificate; undefined without one. */
   get certificateEnd(): Milliseconds | undefined {
-    const until = Number(this.#life.cell(0, certificateColumn))
+    const until = Number(this.#life.value(0, certificateColumn))
     return until === 0 ? undefined : (until as Milliseconds)
   }
 

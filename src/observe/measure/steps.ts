@@ -5,7 +5,7 @@ import type { Log } from '../log/log.js'
 
 /** The memory of the table, for threads that open it. */
 export interface StepTableMemory {
-  readonly cells: CounterTableMemory
+  readonly counters: CounterTableMemory
   readonly texts: SharedArrayBuffer
 }
 
@@ -16,7 +16,7 @@ interface LongStep {
   readonly text: string
 }
 
-const columns = ['window', 'longest', 'longestBefore', 'warned', 'length', 'told'] as const
+const columns = ['window', 'longest', 'longestBefore', 'warned', 'length', 'logged'] as const
 type Column = (typeof columns)[number]
 
 const text_bytes = 512
@@ -29,29 +29,29 @@ const window: Nanoseconds = 60_000_000_000n
  * it, also for threads without a log and for ended ones.
  */
 export class StepTable {
-  readonly #cells: CounterTable
+  readonly #counters: CounterTable
   readonly #texts: Uint8Array
 
   static make(rows: number, at: Nanoseconds): StepTableMemory {
     return {
-      cells: CounterTable.make(rows, columns.length, 0, at).memory,
+      counters: CounterTable.make(rows, columns.length, 0, at).memory,
       texts: new SharedArrayBuffer(rows * text_bytes),
     }
   }
 
-  constructor({ cells, texts }: StepTableMemory) {
-    this.#cells = new CounterTable(cells)
+  constructor({ counters, texts }: StepTableMemory) {
+    this.#counters = new CounterTable(counters)
     this.#texts = new Uint8Array(texts)
   }
 
   get rows(): number {
-    return this.#cells.rows
+    return this.#counters.rows
   }
 
   /** The longest step of a thread within the last minute or two. */
   longest(row: number, now: Nanoseconds): Nanoseconds {
-    const age = now / window - this.#cell(row, 'window')
-    const [longest, before] = [this.#cell(row, 'longest'), this.#cell(row, 'longestBefore')]
+    const age = now / window - this.#value(row, 'window')
+    const [longest, before] = [this.#value(row, 'longest'), this.#value(row, 'longestBefore')]
     if (age > 1n) return 0n
     return age === 1n || longest > before ? longest : before
   }
@@ -59,20 +59,20 @@ export class StepTable {
   /** A step has ended; for its own thread only. */
   ended(row: number, length: Nanoseconds, now: Nanoseconds): void {
     const at = now / window
-    const passed = at - this.#cell(row, 'window')
+    const passed = at - this.#value(row, 'window')
     if (passed > 0n) {
-      this.#put(row, 'longestBefore', passed === 1n ? this.#cell(row, 'longest') : 0n)
+      this.#put(row, 'longestBefore', passed === 1n ? this.#value(row, 'longest') : 0n)
       this.#put(row, 'longest', 0n)
       this.#put(row, 'window', at)
     }
-    if (length > this.#cell(row, 'longest')) this.#put(row, 'longest', length)
+    if (length > this.#value(row, 'longest')) this.#put(row, 'longest', length)
   }
 
   /** A step was too long; for its own thread only. */
   warn(row: number, { length, text }: LongStep): void {
-    const isFirst = this.#cell(row, 'told') === this.#cell(row, 'warned')
-    if (isFirst || length > this.#cell(row, 'length')) this.#write(row, { length, text })
-    this.#put(row, 'warned', this.#cell(row, 'warned') + 1n)
+    const isFirst = this.#value(row, 'logged') === this.#value(row, 'warned')
+    if (isFirst || length > this.#value(row, 'length')) this.#write(row, { length, text })
+    this.#put(row, 'warned', this.#value(row, 'warned') + 1n)
   }
 
   #write(row: number, { length, text }: LongStep): void {
@@ -84,26 +84,26 @@ export class StepTable {
 
   /** Takes the longest of the steps that were too long, and their number; for the main thread only. */
   takeLong(row: number): (LongStep & { readonly count: number }) | undefined {
-    const warned = this.#cell(row, 'warned')
-    const count = Number(warned - this.#cell(row, 'told'))
+    const warned = this.#value(row, 'warned')
+    const count = Number(warned - this.#value(row, 'logged'))
     if (count === 0) return undefined
     const long = this.#long(row)
-    this.#put(row, 'told', warned)
+    this.#put(row, 'logged', warned)
     return { ...long, count }
   }
 
   #long(row: number): LongStep {
     const bytes = Buffer.from(this.#texts.slice(row * text_bytes, (row + 1) * text_bytes))
     const end = bytes.indexOf(0)
-    return { length: this.#cell(row, 'length'), text: bytes.toString('utf8', 0, end === -1 ? text_bytes : end) }
+    return { length: this.#value(row, 'length'), text: bytes.toString('utf8', 0, end === -1 ? text_bytes : end) }
   }
 
-  #cell(row: number, column: Column): bigint {
-    return this.#cells.cell(row, columns.indexOf(column))
+  #value(row: number, column: Column): bigint {
+    return this.#counters.value(row, columns.indexOf(column))
   }
 
   #put(row: number, column: Column, value: bigint): void {
-    this.#cells.put(row, columns.indexOf(column), value)
+    this.#counters.put(row, columns.indexOf(column), value)
   }
 }
 

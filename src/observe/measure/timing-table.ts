@@ -62,10 +62,10 @@ export class TimingTable {
    */
   #published(row: number): { end: Nanoseconds; stages: Nanoseconds[] } {
     for (let attempt = 0; attempt < 1000; attempt += 1) {
-      const before = this.#table.cell(row, writes)
-      const end = this.#table.cell(row, lastEnd)
-      const stages = timingStages.map((_, stage) => this.#table.cell(row, last + stage))
-      if (before % 2n === 0n && this.#table.cell(row, writes) === before) return { end, stages }
+      const before = this.#table.value(row, writes)
+      const end = this.#table.value(row, lastEnd)
+      const stages = timingStages.map((_, stage) => this.#table.value(row, last + stage))
+      if (before % 2n === 0n && this.#table.value(row, writes) === before) return { end, stages }
     }
     return { end: 0n, stages: [] }
   }

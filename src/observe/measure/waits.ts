@@ -47,7 +47,7 @@ export class WaitTable {
   /** Where the thread of this row records its waits. */
   meter(row: number, kind: WaitKind, partition = 0): WaitMeter {
     const resource = this.#resource(kind, partition)
-    return new WaitCells(this.#table, row, resource * width, this.#histogram(resource), this.#switches)
+    return new TableWaitMeter(this.#table, row, resource * width, this.#histogram(resource), this.#switches)
   }
 
   /** The start of the measurement: the last reset, or when it was switched on. What is read from it belongs together. */
@@ -134,8 +134,8 @@ export class WaitTable {
     let max = 0n
     for (const resource of resources) {
       for (const row of rows ?? this.#table.rowsWith(resource * width + count)) {
-        if (this.#table.cell(row, resource * width + longestSince) !== from.number) continue
-        const found = this.#table.cell(row, resource * width + longest)
+        if (this.#table.value(row, resource * width + longestSince) !== from.number) continue
+        const found = this.#table.value(row, resource * width + longest)
         if (found > max) max = found
       }
     }
@@ -184,7 +184,7 @@ function quantile(histogram: RecordableHistogram, count: number, perMille: numbe
   return value < max ? value : max // A histogram of three digits rounds up, the maximum is exact.
 }
 
-class WaitCells implements WaitMeter {
+class TableWaitMeter implements WaitMeter {
   readonly #table: CounterTable
   readonly #row: number
   readonly #first: number
@@ -223,8 +223,8 @@ class WaitCells implements WaitMeter {
 
   /** A reset cannot write here, so a maximum from before the last reset is recognised by its number and replaced. */
   #keepLongest(wait: Nanoseconds, since: bigint): void {
-    const current = this.#table.cell(this.#row, this.#first + longestSince) === since
-    if (current && wait <= this.#table.cell(this.#row, this.#first + longest)) return
+    const current = this.#table.value(this.#row, this.#first + longestSince) === since
+    if (current && wait <= this.#table.value(this.#row, this.#first + longest)) return
     this.#table.put(this.#row, this.#first + longest, wait)
     this.#table.put(this.#row, this.#first + longestSince, since)
   }

@@ -5,7 +5,7 @@ import type { TurnCost } from '../../observe/measure/slow-requests.js'
 import type { PinnedCommit, PinPurpose } from '../../storage/records/store.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
 import type { Operations } from '../../threads/calls/service.js'
-import type { Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { FencingToken } from '../../threads/shared-memory/partition-position.js'
 import type { Nanoseconds } from '../../time.js'
 import type { Reply } from '../turn/commands.js'
 import type { Encoded } from '../turn/encoding.js'
@@ -22,8 +22,8 @@ export interface Batch {
    * then are refused: their clients were told that the outcome is unknown, and may have sent something newer by another route.
    */
   readonly until?: bigint
-  /** For commands from another node: the tenure that their route is bound to. */
-  readonly tenure?: Tenure
+  /** For commands from another node: the fencing token that their route is bound to. */
+  readonly fencingToken?: FencingToken
 }
 
 /**

@@ -8,7 +8,7 @@ import type { LoopSteps } from '../../observe/measure/steps.js'
 import type { WaitMeter } from '../../observe/measure/waits.js'
 import { atOnceOrInSlices } from '../../slices.js'
 import { onMessages } from '../../threads/calls/messages.js'
-import type { PartitionPosition, Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { FencingToken, PartitionPosition } from '../../threads/shared-memory/partition-position.js'
 import { secondsText } from '../../time.js'
 import type { Command, RawUpdateCommand, Reply } from '../turn/commands.js'
 import { decodeCommands, encodeReplies } from '../turn/encoding.js'
@@ -26,8 +26,8 @@ export interface InboxParts extends TurnRunnerParts {
   readonly partition: number
   /** Whether slow requests are recorded now, so that replies name the stages of their turn. */
   readonly keepsSlow: () => boolean
-  /** In a cluster: the tenure in which it takes batches. */
-  readonly position?: Pick<PartitionPosition, 'tenure' | 'refused'> | undefined
+  /** In a cluster: batches that are bound to another fencing token are refused. */
+  readonly position?: Pick<PartitionPosition, 'fencingToken' | 'refused'> | undefined
 }
 
 /** A batch that has arrived and has commands without replies. */
@@ -215,10 +215,10 @@ export class Inbox {
 
   /** What earlier turns have taken stands in the log before anything that the sender sends later. */
   #refuse(begun: bigint): void {
-    const tenure = this.#parts.position?.tenure
+    const fencingToken = this.#parts.position?.fencingToken
     const fenced = new Set<Arrived>()
     for (const arrived of this.#open) {
-      const refusal = refusalOf(arrived.batch, begun, tenure)
+      const refusal = refusalOf(arrived.batch, begun, fencingToken)
       if (refusal === undefined) continue
       fenced.add(arrived)
       arrived.unsent += arrived.open
@@ -314,18 +314,18 @@ function isThere(reply: Reply | undefined): reply is Reply {
 
 /**
  * Why a turn that begins now refuses a batch: no caller waits any more (see `Batch.until`), or the batch came on a route that was
- * opened in another tenure. Undefined when the turn takes it.
+ * bound to another fencing token. Undefined when the turn takes it.
  *
- * @param tenure of the partition at this moment; undefined where it does not move between nodes
+ * @param fencingToken of the partition at this moment; undefined where it does not move between nodes
  */
 export function refusalOf(
-  { until, tenure: bound }: Pick<Batch, 'until' | 'tenure'>,
+  { until, fencingToken: bound }: Pick<Batch, 'until' | 'fencingToken'>,
   begun: bigint,
-  tenure: Tenure | undefined,
+  fencingToken: FencingToken | undefined,
 ): Reply | undefined {
   if (until !== undefined && until <= begun) return late
-  if (bound === undefined || tenure === undefined) return undefined
-  return bound.epoch === tenure.epoch && bound.refusals === tenure.refusals ? undefined : notOwner
+  if (bound === undefined || fencingToken === undefined) return undefined
+  return bound.epoch === fencingToken.epoch && bound.refusals === fencingToken.refusals ? undefined : notOwner
 }
 
 function isNotOwner(reply: Reply): boolean {

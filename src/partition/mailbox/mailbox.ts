@@ -1,7 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { err, ok, type Result } from '../../result.js'
 import { onMessages } from '../../threads/calls/messages.js'
-import type { Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { FencingToken } from '../../threads/shared-memory/partition-position.js'
 import type { Command } from '../turn/commands.js'
 import { decodeReplies, encodeCommands } from '../turn/encoding.js'
 import type { Batch, BatchReply, LostBatch, Posted } from './batch.js'
@@ -22,7 +22,7 @@ interface Waiting {
   readonly entered: bigint
   /** When the caller stops waiting, by `performance.now()`; infinite without a limit. */
   readonly until_ms: number
-  readonly tenure: Tenure | undefined
+  readonly fencingToken: FencingToken | undefined
   /** Called when the partition has deferred the command. */
   readonly deferred: (() => void) | undefined
   readonly resolve: (result: Result<Posted, LostBatch>) => void
@@ -113,13 +113,13 @@ export class Mailbox extends BoundedMailbox {
    * Puts in a command with reserved room; resolves with the partition's reply once it is durable.
    *
    * @param until_ms when the caller stops waiting, by `performance.now()`, if that is before the mailbox's own limit
-   * @param tenure the only one in which the partition may carry it out; absent: any
+   * @param fencingToken the only one in which the partition may carry it out; absent: any
    * @param deferred called when the partition has deferred the command, see `BatchReply`: its reply comes some turns later
    */
   put(
     command: Command,
     until_ms = Number.POSITIVE_INFINITY,
-    tenure?: Tenure,
+    fencingToken?: FencingToken,
     deferred?: () => void,
   ): Promise<Result<Posted, LostBatch>> {
     if (!this.#port) {
@@ -130,7 +130,7 @@ export class Mailbox extends BoundedMailbox {
     const { patience_ms } = this.#settings
     const ownUntil_ms = patience_ms === undefined ? until_ms : Math.min(until_ms, performance.now() + patience_ms)
     return new Promise((resolve, fail) => {
-      this.#gathering.push({ command, entered, until_ms: ownUntil_ms, tenure, deferred, resolve, fail })
+      this.#gathering.push({ command, entered, until_ms: ownUntil_ms, fencingToken, deferred, resolve, fail })
       if (this.#gathering.length >= sendSize) this.send()
       else this.sendSoon()
     })
@@ -173,7 +173,7 @@ export class Mailbox extends BoundedMailbox {
   }
 
   /**
-   * How many gathered commands fit into one batch: their callers wait until about the same moment, and their tenure is the same.
+   * How many gathered commands fit into one batch: their callers wait until about the same moment, and their fencing token is the same.
    */
   #alikeMost(): number {
     const { patience_ms } = this.#settings
@@ -181,9 +181,9 @@ export class Mailbox extends BoundedMailbox {
     if (patience_ms === undefined || first === undefined) return maxBatch
     const most = Math.min(maxBatch, this.#gathering.length)
     for (let alike = 1; alike < most; alike += 1) {
-      const { until_ms, tenure } = this.#gathering[alike] ?? first
+      const { until_ms, fencingToken } = this.#gathering[alike] ?? first
       if (Math.abs(until_ms - first.until_ms) > untilShare * patience_ms) return alike
-      if (!isSameTenure(tenure, first.tenure)) return alike
+      if (!isSameToken(fencingToken, first.fencingToken)) return alike
     }
     return most
   }
@@ -199,8 +199,8 @@ export class Mailbox extends BoundedMailbox {
         ? { number, commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) }
         : { number, commands }
       if (this.#timer === undefined) return timed
-      const tenure = batch[0]?.tenure
-      return { ...timed, until: monotonic(untilOf(batch)), ...(tenure && { tenure }) }
+      const fencingToken = batch[0]?.fencingToken
+      return { ...timed, until: monotonic(untilOf(batch)), ...(fencingToken && { fencingToken }) }
     } catch (fault) {
       for (const { fail } of batch) fail(fault)
       this.release(batch.length)
@@ -296,7 +296,7 @@ export class Mailbox extends BoundedMailbox {
   }
 }
 
-function isSameTenure(one: Tenure | undefined, other: Tenure | undefined): boolean {
+function isSameToken(one: FencingToken | undefined, other: FencingToken | undefined): boolean {
   return one === other || (one?.epoch === other?.epoch && one?.refusals === other?.refusals)
 }
 

@@ -4,18 +4,18 @@ import type { Nanoseconds } from '../../time.js'
 export interface CounterTableMemory {
   readonly width: number
   readonly baselines: number
-  readonly cells: SharedArrayBuffer
+  readonly counters: SharedArrayBuffer
 }
 
 /** The cells of a baseline: its lock, how often setting it has begun, and which of its two slots is valid. */
 const lockCell = 0
 const begunCell = 1
 const slotCell = 2
-const controlCells = 3
+const headerLength = 3
 const slots = 2
 
 /** Behind the sums of a slot: when they were taken, and how often the baseline had been set. */
-const moreCells = 2
+const trailerLength = 2
 
 /** Setting a baseline takes less than this: a thread that holds the lock for longer has died. */
 const lockLimit_ms = 1000
@@ -39,14 +39,14 @@ export class CounterTable {
   readonly memory: CounterTableMemory
   readonly rows: number
   readonly #width: number
-  readonly #cells: BigUint64Array
+  readonly #counters: BigUint64Array
 
   /** Makes a table whose baselines are all set at the given moment. */
   static make(rows: number, width: number, baselines: number, at: Nanoseconds): CounterTable {
-    const cells = new SharedArrayBuffer(
-      (rows * width + baselines * baselineCells(width)) * BigUint64Array.BYTES_PER_ELEMENT,
+    const counters = new SharedArrayBuffer(
+      (rows * width + baselines * baselineLength(width)) * BigUint64Array.BYTES_PER_ELEMENT,
     )
-    const table = new CounterTable({ width, baselines, cells })
+    const table = new CounterTable({ width, baselines, counters })
     for (let baseline = 0; baseline < baselines; baseline += 1) table.setBaseline(baseline, at)
     return table
   }
@@ -55,30 +55,30 @@ export class CounterTable {
   constructor(memory: CounterTableMemory) {
     this.memory = memory
     this.#width = memory.width
-    this.#cells = new BigUint64Array(memory.cells)
+    this.#counters = new BigUint64Array(memory.counters)
     const { width, baselines } = memory
-    this.rows = width === 0 ? 0 : (this.#cells.length - baselines * baselineCells(width)) / width
+    this.rows = width === 0 ? 0 : (this.#counters.length - baselines * baselineLength(width)) / width
   }
 
   /** Adds to a cell; only the thread that owns the row may. */
   add(row: number, column: number, amount: bigint): void {
     const counter = row * this.#width + column
-    Atomics.store(this.#cells, counter, (this.#cells[counter] ?? 0n) + amount)
+    Atomics.store(this.#counters, counter, (this.#counters[counter] ?? 0n) + amount)
   }
 
   /** Writes a cell; only the thread that owns the row may. */
   put(row: number, column: number, value: bigint): void {
-    Atomics.store(this.#cells, row * this.#width + column, value)
+    Atomics.store(this.#counters, row * this.#width + column, value)
   }
 
-  cell(row: number, column: number): bigint {
-    return Atomics.load(this.#cells, row * this.#width + column)
+  value(row: number, column: number): bigint {
+    return Atomics.load(this.#counters, row * this.#width + column)
   }
 
   /** The sum of a column over all threads. */
   total(column: number): bigint {
     let sum = 0n
-    for (let row = 0; row < this.rows; row += 1) sum += this.cell(row, column)
+    for (let row = 0; row < this.rows; row += 1) sum += this.value(row, column)
     return sum
   }
 
@@ -94,18 +94,18 @@ export class CounterTable {
   baseline(baseline: number): Baseline {
     const slot = this.#slot(baseline)
     return {
-      at: Atomics.load(this.#cells, slot + this.#width),
-      number: Atomics.load(this.#cells, slot + this.#width + 1),
+      at: Atomics.load(this.#counters, slot + this.#width),
+      number: Atomics.load(this.#counters, slot + this.#width + 1),
       since: (column, rows) => this.#since(slot, column, rows),
     }
   }
 
   #since(slot: number, column: number, rows?: readonly number[]): bigint {
     // The baseline is read first, so it is never ahead of a sum that is read later.
-    const before = Atomics.load(this.#cells, slot + column)
+    const before = Atomics.load(this.#counters, slot + column)
     let sum = 0n
     if (rows === undefined) sum = this.total(column)
-    else for (const row of rows) sum += this.cell(row, column)
+    else for (const row of rows) sum += this.value(row, column)
     // Rows that were zero when they were listed may count in the baseline, and a baseline may have been set twice meanwhile.
     return sum < before ? 0n : sum - before
   }
@@ -113,7 +113,7 @@ export class CounterTable {
   /** The rows in which a column is not zero. */
   rowsWith(column: number): readonly number[] {
     const found: number[] = []
-    for (let row = 0; row < this.rows; row += 1) if (this.cell(row, column) !== 0n) found.push(row)
+    for (let row = 0; row < this.rows; row += 1) if (this.value(row, column) !== 0n) found.push(row)
     return found
   }
 
@@ -127,7 +127,7 @@ export class CounterTable {
    * earlier ones count before it.
    */
   begun(baseline: number): bigint {
-    return Atomics.load(this.#cells, this.#control(baseline) + begunCell)
+    return Atomics.load(this.#counters, this.#headerOf(baseline) + begunCell)
   }
 
   /**
@@ -135,39 +135,39 @@ export class CounterTable {
    * moment together, once all are taken. The moment never goes back.
    */
   setBaseline(baseline: number, at: Nanoseconds): void {
-    const control = this.#control(baseline)
-    this.#lock(control + lockCell)
-    const number = Atomics.add(this.#cells, control + begunCell, 1n) + 1n
-    const before = Atomics.load(this.#cells, this.#slot(baseline) + this.#width)
-    const next = 1n - Atomics.load(this.#cells, control + slotCell)
+    const header = this.#headerOf(baseline)
+    this.#lock(header + lockCell)
+    const number = Atomics.add(this.#counters, header + begunCell, 1n) + 1n
+    const before = Atomics.load(this.#counters, this.#slot(baseline) + this.#width)
+    const next = 1n - Atomics.load(this.#counters, header + slotCell)
     const slot = this.#slotOf(baseline, next)
     for (let column = 0; column < this.#width; column += 1) {
-      Atomics.store(this.#cells, slot + column, this.total(column))
+      Atomics.store(this.#counters, slot + column, this.total(column))
     }
-    Atomics.store(this.#cells, slot + this.#width, at > before ? at : before)
-    Atomics.store(this.#cells, slot + this.#width + 1, number)
-    Atomics.store(this.#cells, control + slotCell, next)
-    Atomics.store(this.#cells, control + lockCell, 0n)
+    Atomics.store(this.#counters, slot + this.#width, at > before ? at : before)
+    Atomics.store(this.#counters, slot + this.#width + 1, number)
+    Atomics.store(this.#counters, header + slotCell, next)
+    Atomics.store(this.#counters, header + lockCell, 0n)
   }
 
   #lock(cell: number): void {
     const until_ms = performance.now() + lockLimit_ms
-    while (Atomics.compareExchange(this.#cells, cell, 0n, 1n) !== 0n) if (performance.now() > until_ms) return
+    while (Atomics.compareExchange(this.#counters, cell, 0n, 1n) !== 0n) if (performance.now() > until_ms) return
   }
 
-  #control(baseline: number): number {
-    return this.rows * this.#width + baseline * baselineCells(this.#width)
+  #headerOf(baseline: number): number {
+    return this.rows * this.#width + baseline * baselineLength(this.#width)
   }
 
   #slot(baseline: number): number {
-    return this.#slotOf(baseline, Atomics.load(this.#cells, this.#control(baseline) + slotCell))
+    return this.#slotOf(baseline, Atomics.load(this.#counters, this.#headerOf(baseline) + slotCell))
   }
 
   #slotOf(baseline: number, slot: bigint): number {
-    return this.#control(baseline) + controlCells + Number(slot) * (this.#width + moreCells)
+    return this.#headerOf(baseline) + headerLength + Number(slot) * (this.#width + trailerLength)
   }
 }
 
-function baselineCells(width: number): number {
-  return controlCells + slots * (width + moreCells)
+function baselineLength(width: number): number {
+  return headerLength + slots * (width + trailerLength)
 }

@@ -9,12 +9,12 @@ const refusalsCell = 5
 const cells = 6
 
 /**
- * The ownership that batches are bound to when their route to the partition is opened: the election by which this node then owns the
- * log, and how often its thread had refused commands because the node was not the owner. Batches of another tenure are refused.
+ * What batches are bound to when their route to the partition is opened: the election by which this node then owns the log, and
+ * how often its thread had refused commands because the node was not the owner. Batches with another fencing token are refused.
  * So once a batch was refused, every later one on the same route is refused too, even if the node has become the owner in
  * between: none is carried out before the refused ones, which are sent again.
  */
-export interface Tenure {
+export interface FencingToken {
   /** The sequence of the election record; 0 while this node does not own the log. */
   readonly epoch: number
   readonly refusals: number
@@ -79,12 +79,12 @@ export class PartitionPosition {
     Atomics.store(this.#cells, ownedCell, BigInt(epoch))
   }
 
-  /** The tenure for connections to the partition that are opened now. */
-  get tenure(): Tenure {
+  /** The fencing token for connections to the partition that are opened now. */
+  get fencingToken(): FencingToken {
     return { epoch: this.epoch, refusals: Number(Atomics.load(this.#cells, refusalsCell)) }
   }
 
-  /** Commands were refused because this node is not the owner: from now on everything bound to an earlier tenure is refused. */
+  /** Commands were refused because this node is not the owner: from now on everything bound to an earlier fencing token is refused. */
   refused(): void {
     Atomics.add(this.#cells, refusalsCell, 1n)
   }
