@@ -39,10 +39,14 @@ export function libraryVersions(): Readonly<Record<string, string>> {
 
 /** The text of `-v` [management 9.2]. */
 export function versionText(): string {
-  const { version, git_hash, compiled_in } = versionFacts
-  const hash = git_hash === noGitVersion ? git_hash : git_hash.slice(0, 7)
   const platform = `${process.platform} ${versionFacts.machine}`
-  return `rigel ${version} (git ${hash})\n${compiled_in}, lmdb ${libraryVersion('lmdb')}, ${platform}\n`
+  return `rigel ${builtVersion()}\n${versionFacts.compiled_in}, lmdb ${libraryVersion('lmdb')}, ${platform}\n`
+}
+
+/** The version and the commit that was built, for people: `0.4.0 (git 9c1f0e5)`. */
+export function builtVersion(): string {
+  const { version, git_hash } = versionFacts
+  return `${version} (git ${git_hash === noGitVersion ? git_hash : git_hash.slice(0, 7)})`
 }
 
 /** The facts that stand in a package file and in the notes of the build beside it. */

@@ -27,6 +27,11 @@ export const runningFlags = named({
   verbose: logging.value(integer(0, 5), 0, 'what is logged beyond the log level'),
   logFormat: logging.value(oneOf('json', 'pipe'), 'json', 'form of a line'),
   logForHumans: logging.onOff('short readable lines on stdout', 'ORION_LOG_FOR_HUMANS'),
+  accessLog: logging.value(
+    oneOf('on', 'errors', 'off'),
+    'on',
+    'requests that have a line: all, at INFO; those with errors, at WARN; none',
+  ),
   logDir: logging.optional(textFlag('directory'), 'log also to contextBroker.log in it', 'ORION_LOG_DIR'),
   logAppend: logging.onOff('append to that file', 'ORION_LOG_APPEND'),
   disableFileLog: logging.onOff('no file, whatever -logDir says', 'ORION_DISABLE_FILE_LOG'),

@@ -13,8 +13,11 @@ export interface InProgress {
   readonly turn: 'wanted' | 'undecided' | 'unwanted'
   /** The connection has gone: nobody waits for the response. */
   lost(): void
-  /** The rest of its body is no HTTP, or will never come. Gives whether the connection says so after its responses. */
-  malformed(): boolean
+  /**
+   * The rest of its body is no HTTP, or will never come. `status` is what the connection says then, if anything. Gives whether
+   * the connection says so after its responses.
+   */
+  malformed(status: BareStatus | undefined): boolean
   /** The client has closed its sending half. */
   inputEnded(): void
   /** It is its turn to work. */
@@ -24,7 +27,7 @@ export interface InProgress {
 }
 
 /** The responses that are no more than a status [management 11.5, 11.8]. */
-type BareStatus = 400 | 408 | 431
+export type BareStatus = 400 | 408 | 431
 
 /** How long a client may take to read a refusal after which its connection is closed. */
 const linger_ms = 5_000
@@ -48,6 +51,8 @@ export interface ConnectionShares {
 /** One connection and its requests in progress. */
 export class ClientConnection implements WaitingInput {
   readonly socket: Socket
+  /** The address of the client; a socket that has closed does not tell it any more. */
+  readonly peer: string | undefined
   /** In which order connections were used last: the one with the lowest has been idle longest. */
   usedAt: number
   readonly #shares: ConnectionShares
@@ -76,6 +81,7 @@ export class ClientConnection implements WaitingInput {
 
   constructor(socket: Socket, shares: ConnectionShares) {
     this.socket = socket
+    this.peer = socket.remoteAddress
     this.#shares = shares
     this.#held = new HeldRequests(shares.turns, shares.memory, this)
     this.usedAt = shares.use()
@@ -217,9 +223,9 @@ export class ClientConnection implements WaitingInput {
    * What came is no request, or a body that will never be complete. The responses before it go out first, then `atEnd`
    * writes what is left to say and closes the connection; once only [management 11.5].
    */
-  refuse(atEnd: () => void): boolean {
+  refuse(atEnd: () => void, status?: BareStatus): boolean {
     if (this.#refused) return false
-    const responds = this.#latest?.malformed() ?? true
+    const responds = this.#latest?.malformed(status) ?? true
     this.#refused = true
     this.close()
     // Node would close the connection when the client ends its sending half, before the responses have gone out.
@@ -231,7 +237,7 @@ export class ClientConnection implements WaitingInput {
 
   /** Refuses with nothing but a status, or with nothing at all. */
   refuseWith(status: BareStatus | undefined): boolean {
-    return this.refuse(() => this.endWith(status))
+    return this.refuse(() => this.endWith(status), status)
   }
 
   /** Ends with nothing but a status, or with nothing at all. */

@@ -10,6 +10,7 @@ import { Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Resource } from '../broker/operations/api.js'
+import { accessLevel } from '../observe/log/access-line.js'
 import { errorFacts } from '../observe/log/log.js'
 import { headCost_bytes } from '../threads/shared-memory/request-memory.js'
 import { Application } from './application.js'
@@ -262,12 +263,13 @@ function turnAway(
 
 /** Whether a refusal needs nothing but to be written: not behind another response, not with what CORS or the log want to say. */
 function isPlain(
-  { rules, log, stopping }: ServerContext,
+  { rules, log, stopping, accessLog }: ServerContext,
   { headers }: IncomingMessage,
   outgoing: ServerResponse,
 ): boolean {
   if (stopping || outgoing.socket === null || rules.cors.on) return false
   if (headers.host === undefined || headers.expect !== undefined) return false
   if (!plain.test(single(headers['fiware-correlator']) ?? '')) return false
-  return !log.shows('INFO') && !log.traces.includes(1)
+  const level = accessLevel(accessLog, true)
+  return (level === undefined || !log.shows(level)) && !log.traces.includes(1)
 }

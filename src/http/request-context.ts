@@ -49,6 +49,7 @@ export interface ServerContext extends FrontEndContext {
   /** Held by large responses until they have been sent. */
   readonly responseMemory: RequestMemory
   readonly policy: Options['reqMutexPolicy']
+  readonly accessLog: Options['accessLog']
   /** Whether the front end is ending: responses say that their connection will be closed [management 12.2]. */
   stopping: boolean
 }

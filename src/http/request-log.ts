@@ -1,18 +1,27 @@
 import type { IncomingMessage } from 'node:http'
+import { type AccessLog, accessFacts, accessLevel, accessText, type EndedRequest } from '../observe/log/access-line.js'
 import { type Facts, type LineContext, type Log, lineContextOf } from '../observe/log/log.js'
 import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../observe/log/secrets.js'
 import { type TraceArea, traceArea } from '../observe/log/trace.js'
 import type { Switches } from '../threads/shared-memory/switches.js'
 import { clientAddressOf, single, unusedHeaders } from './headers.js'
+import type { RenderedResponse } from './response-writer.js'
 
-interface LoggedResponse {
-  readonly status: number
-  readonly headers: readonly string[]
-  readonly requestBody: string
-  readonly request_bytes: number
-  readonly responseBody: string
-  readonly response_bytes: number
-  readonly stages: Facts
+/** Where and how the lines of requests are written. */
+export interface RequestLogParts {
+  readonly log: Log
+  readonly switches: Switches
+  /** Which requests have an access line. */
+  readonly accessLog: AccessLog
+  /** Makes the number of an incoming request [management 10.3]. */
+  readonly transaction: () => string
+}
+
+/** Where a request comes from. */
+interface RequestSender {
+  readonly correlator: string
+  /** The address of its connection. */
+  readonly peer: string | undefined
 }
 
 /** Trace areas by number: every request looks them all up. */
@@ -32,24 +41,31 @@ const headAreas = numbersOf(
 )
 const bodyAreas = numbersOf('http.payload', 'payload.in')
 const faultAreas = numbersOf('parse.check', 'alarm')
-const responseAreas = numbersOf('http.response', 'http.cors', 'http.transaction', 'payload.out', 'render', 'security')
+const responseAreas = numbersOf('http.response', 'http.cors', 'payload.out', 'render', 'security')
 
+/** The log lines of one request. */
 export class RequestLog {
   readonly #log: Log
   readonly #switches: Switches
-  readonly #incoming: IncomingMessage
-  readonly #correlator: string
+  readonly #accessLog: AccessLog
   readonly #transaction: () => string
+  readonly #incoming: IncomingMessage
+  readonly #sender: RequestSender
   #context: LineContext | undefined
   #key: string | undefined
   #fault: string | undefined
 
-  constructor(log: Log, switches: Switches, incoming: IncomingMessage, correlator: string, transaction: () => string) {
+  constructor(
+    { log, switches, accessLog, transaction }: RequestLogParts,
+    incoming: IncomingMessage,
+    sender: RequestSender,
+  ) {
     this.#log = log
     this.#switches = switches
-    this.#incoming = incoming
-    this.#correlator = correlator
+    this.#accessLog = accessLog
     this.#transaction = transaction
+    this.#incoming = incoming
+    this.#sender = sender
   }
 
   /** Whether lines of an area are wanted: if not, their text need not be built. */
@@ -78,7 +94,7 @@ export class RequestLog {
     this.#maybe('http.url', () => `${target} as received, path ${path}`)
     this.#maybe('http.headers', () => JSON.stringify(withoutSecrets(headers)))
     this.#maybe('http.headers.unknown', () => unusedHeaders(headers).join(', '))
-    this.#maybe('http.ip', () => `${socket.remoteFamily} ${socket.remoteAddress}, taken as ${this.context.from}`)
+    this.#maybe('http.ip', () => `${socket.remoteFamily} ${this.#sender.peer}, taken as ${this.context.from}`)
     this.#maybe('http.tenant', () => single(headers['fiware-service']) ?? '<none>')
     this.#maybe('http.servicepath', () => single(headers['fiware-servicepath']) ?? '<none>')
     this.#maybe('http.params', () => target.slice(path.length))
@@ -95,7 +111,7 @@ export class RequestLog {
 
   /** Whether a line is to show what is wrong with a payload, beyond what the response says. */
   get showsFaults(): boolean {
-    return this.#log.shows('INFO') || this.#anyOn(faultAreas)
+    return this.#shownLevel(true) !== undefined || this.#anyOn(faultAreas)
   }
 
   /** Logs what is wrong with the payload, and where; the line of the request shows it, too. */
@@ -104,26 +120,36 @@ export class RequestLog {
     this.#maybe('parse.check', () => `${reason}: ${fault}`)
   }
 
-  /** The response, and the line of the request [management 10.4]. */
-  responseSent(response: LoggedResponse, quiet: boolean): void {
-    const shown = !quiet && this.#log.shows('INFO')
-    if (!shown && !this.#anyOn(responseAreas)) return
-    const { status, headers, responseBody, response_bytes, stages } = response
+  /** The response, in the areas that show parts of it. */
+  responseReady({ status, headers, body }: RenderedResponse, response_bytes: number, stages: Facts): void {
+    if (!this.#anyOn(responseAreas)) return
     this.#maybe('http.response', () => `${status}, ${response_bytes} bytes, ${pairs(headers)}`)
-    this.#maybe('payload.out', () => this.#shown(responseBody))
+    this.#maybe('payload.out', () => this.#shown(body))
     this.#maybe('render', () => `${response_bytes} bytes`, stages)
-    const { method, url, headers: given } = this.#incoming
-    if (given.origin !== undefined) this.#maybe('http.cors', () => `origin ${given.origin}: ${corsHeaders(headers)}`)
+    const { origin } = this.#incoming.headers
+    if (origin !== undefined) this.#maybe('http.cors', () => `origin ${origin}: ${corsHeaders(headers)}`)
     if (status === 401) this.#maybe('security', () => 'the token or the key is missing or wrong')
-    const target = urlWithoutSecrets(url ?? '')
-    this.#maybe('http.transaction', () => `done: ${method} ${target}, ${status}`, stages)
-    if (shown)
-      this.#log.info(
-        'http:answer',
-        this.#requestLine(response, `${method} ${target}`),
-        this.#facts(stages),
-        this.context,
-      )
+  }
+
+  /** Whether `ended` has something to log: if not, the request need not be summed up. */
+  showsEnd(hasErrors: boolean): boolean {
+    return this.#shownLevel(hasErrors) !== undefined || this.isTraced('http.transaction')
+  }
+
+  /** The line of the request, unless it is a quiet one [management 10.4]. */
+  ended(ended: EndedRequest, stages: Facts, quiet: boolean): void {
+    const target = urlWithoutSecrets(this.#incoming.url ?? '')
+    this.#maybe('http.transaction', () => `done: ${this.#incoming.method} ${target}, ${ended.status}`, stages)
+    const level = quiet ? undefined : this.#shownLevel(ended.hasErrors)
+    if (level === undefined) return
+    const verbosity = this.#switches.get('verbosity')
+    const payloads = { limit_bytes: this.#switches.get('infoPayloadMaxSize'), ofAllResponses: verbosity >= 5 }
+    const { method = '', url = '', headers } = this.#incoming
+    const head = { method, target: url, service: single(headers['fiware-service']) ?? '' }
+    const text = accessText(head, ended, payloads)
+    const facts = { ...accessFacts(head, ended, this.context), ...this.#moreFacts(stages, verbosity) }
+    if (level === 'INFO') this.#log.info('http:answer', text, facts, this.context)
+    else this.#log.warn('http:answer', text, facts, this.context)
   }
 
   /** An operation failed in a way that only a developer can mend [management 11.9]. */
@@ -138,9 +164,10 @@ export class RequestLog {
   }
 
   #newContext(): LineContext {
-    const { headers, socket } = this.#incoming
-    const from = clientAddressOf(headers, socket.remoteAddress)
-    return { ...lineContextOf({ correlator: this.#correlator, headers }), trans: this.#transaction(), from }
+    const { headers } = this.#incoming
+    const { correlator, peer } = this.#sender
+    const from = clientAddressOf(headers, peer)
+    return { ...lineContextOf({ correlator, headers }), trans: this.#transaction(), from }
   }
 
   /** One load for each: nothing is built while all are off. */
@@ -154,25 +181,20 @@ export class RequestLog {
     if (this.isTraced(area)) this.trace(area, message(), facts)
   }
 
-  #requestLine(
-    { status, requestBody, request_bytes, responseBody, response_bytes }: LoggedResponse,
-    what: string,
-  ): string {
-    const request = requestBody === '' ? '' : `, request payload (${request_bytes} bytes): ${this.#shown(requestBody)}`
-    const shows = responseBody !== '' && (status >= 400 || this.#switches.get('verbosity') >= 5)
-    const response = shows ? `, response payload (${response_bytes} bytes): ${this.#shown(responseBody)}` : ''
-    return `Request received: ${what}${request}, response code: ${status}${response}`
+  /** The level of an access line, if lines of that level are shown. */
+  #shownLevel(hasErrors: boolean): 'INFO' | 'WARN' | undefined {
+    const level = accessLevel(this.#accessLog, hasErrors)
+    return level !== undefined && this.#log.shows(level) ? level : undefined
   }
 
-  #facts(stages: Facts): Facts | undefined {
-    const verbosity = this.#switches.get('verbosity')
-    const shown = {
+  /** What stands behind the facts that every access line has. */
+  #moreFacts(stages: Facts, verbosity: number): Facts {
+    return {
       ...(this.#key !== undefined && { key: this.#key }),
       ...(this.#fault !== undefined && { fault: this.#fault }),
+      ...(verbosity >= 3 && stages),
+      ...(verbosity >= 4 && { headers: JSON.stringify(withoutSecrets(this.#incoming.headers)) }),
     }
-    if (verbosity < 3) return shown
-    if (verbosity < 4) return { ...shown, ...stages }
-    return { ...shown, ...stages, headers: JSON.stringify(withoutSecrets(this.#incoming.headers)) }
   }
 
   /** On one line, cut at the limit of payloads in the log. */

@@ -7,7 +7,7 @@ import type { StepSubject } from '../observe/measure/steps.js'
 import { HeldMemory, headCost_bytes } from '../threads/shared-memory/request-memory.js'
 import type { Permit } from './admission.js'
 import { type Admitted, isVerb, type RefusedRequest } from './checks.js'
-import type { ClientConnection, InProgress } from './connections.js'
+import type { BareStatus, ClientConnection, InProgress } from './connections.js'
 import { namesHost, readHead } from './headers.js'
 import { runOperation } from './operation-run.js'
 import { type RequestParts, type RequestSteps, rejectionOf, type ServerContext, Stages } from './request-context.js'
@@ -54,7 +54,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   ) {
     const begun = process.hrtime.bigint()
     const head = readHead(incoming, target)
-    const log = new RequestLog(context.log, context.switches, incoming, head.correlator, context.transaction)
+    const log = new RequestLog(context, incoming, { correlator: head.correlator, peer: connection.peer })
     const { switches } = context
     const isTimed = switches.get('verbosity') >= 3 || switches.get('slowAbove_ms') > 0
     const stages = isTimed ? new Stages() : undefined
@@ -148,9 +148,9 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
     if (this.gone) for (const act of this.#whenGone ?? []) this.guarded(act)
   }
 
-  malformed(): boolean {
+  malformed(status: BareStatus | undefined): boolean {
     if (this.#life.take(step.malformed)) {
-      this.end()
+      this.end(status)
       return true
     }
     return !this.#reader.leavesBody
@@ -171,7 +171,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   #notHttp(status: 400 | 431): void {
     const { context, connection, writer } = this.#parts
     context.meter.rejected(status === 431 ? 'too_large' : 'malformed')
-    this.malformed()
+    this.malformed(status)
     if (writer.isLast) connection.endWith(status)
     else connection.refuseWith(status)
   }
@@ -343,7 +343,8 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
     this.#permit?.leave()
   }
 
-  end(): void {
+  /** `refused`: the bare status with which the connection refuses it. */
+  end(refused?: BareStatus): void {
     const { context, connection, timed } = this.#parts
     const { meter, stopping } = context
     // If the client goes while its work is under way the work keeps the permit: else another request would work beside it.
@@ -355,6 +356,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
       meter.stage('total', process.hrtime.bigint() - this.#reader.received, timed)
       if (timed !== undefined) meter.stagesDone(timed)
     }
+    this.#sender.logEnd(refused)
     connection.leave(this, this.#hasTurn)
     if (stopping && !connection.busy) connection.finish()
   }

@@ -1,5 +1,6 @@
 import type { ApiResponse, BodyStream } from '../broker/operations/api.js'
-import { type Countable, consoleRoute } from '../observe/measure/counted-routes.js'
+import { clientGone } from '../observe/log/access-line.js'
+import { type Countable, consoleRoute, routeName } from '../observe/measure/counted-routes.js'
 import type { CompletedRequest } from '../observe/measure/requests.js'
 import type { SpentTimes } from '../observe/measure/slow-requests.js'
 import { HeldMemory } from '../threads/shared-memory/request-memory.js'
@@ -26,6 +27,12 @@ export class ResponseSender implements PendingResponse {
   /** The memory of a large response. */
   #memory: HeldMemory | undefined
   #ready: RenderedResponse | undefined
+  /** The length of its body; of a stream, what of it has been made so far. */
+  #body_bytes = 0
+  /** Whether there is an error in it. */
+  #hasErrors = false
+  /** Whether some of it has been handed to the socket. */
+  #isOut = false
   /** Aborted when nobody reads a streamed body any more. */
   #gone: AbortController | undefined
   /** Aborted when its client has closed its sending half. */
@@ -100,40 +107,50 @@ export class ResponseSender implements PendingResponse {
       servicePath: single(head.headers['fiware-servicepath']),
     }
     context.meter.responded(completed)
+    this.#body_bytes = response_bytes
+    this.#hasErrors = response.status >= 400 || completed.errors.length > 0
     const above_ms = context.switches.get('slowAbove_ms')
     if (above_ms > 0 && completed.duration > BigInt(above_ms) * 1_000_000n) this.#wasSlow(completed)
     const ready = { status: response.status, headers, body, stream: response.stream }
     this.#ready = ready
     context.responses.add(this)
-    this.#log(ready, response_bytes)
+    this.#parts.log.responseReady(ready, response_bytes, this.#parts.stages?.facts ?? noStages)
   }
 
   #wasSlow(completed: CompletedRequest): void {
     const { context, stages, head } = this.#parts
     const { verb, duration, service = '', servicePath = '' } = completed
-    const resource = head.target.route?.resource
     const { status, request_bytes, response_bytes } = completed
     context.meter.slow({
       ...{ time_ms: now(), method: verb, status, request_bytes, response_bytes },
-      route: resource === undefined ? 'unknown' : (resource.countedAs ?? resource.pattern),
+      route: routeName(head.target.route?.resource),
       duration_ms: toMilliseconds(duration),
       ...(stages?.spent ?? notTimed),
       ...{ tenant: service, path: servicePath, correlator: head.correlator },
     })
   }
 
-  #log({ status, headers, body }: RenderedResponse, response_bytes: number): void {
-    const { log, stages, head } = this.#parts
-    log.responseSent(
+  /**
+   * Logs the request when nothing more comes of it: its response has been handed over, or never will be. `refused` is the
+   * bare status with which its connection refuses it, if that is what its client gets.
+   */
+  logEnd(refused: number | undefined): void {
+    const { log, head, stages, begun } = this.#parts
+    const ready = this.#isOut ? this.#ready : undefined
+    const hasErrors = ready === undefined || this.#hasErrors
+    if (!log.showsEnd(hasErrors)) return
+    log.ended(
       {
-        status,
-        headers,
+        status: ready?.status ?? refused ?? clientGone,
+        hasErrors,
+        route: routeName(countedRoute(head)),
+        duration: process.hrtime.bigint() - begun,
         requestBody: this.#reader.body,
-        request_bytes: this.#reader.payload_bytes,
-        responseBody: body,
-        response_bytes,
-        stages: stages?.facts ?? {},
+        request_bytes: this.#ready === undefined ? this.#reader.body_bytes : this.#reader.payload_bytes,
+        responseBody: ready?.body ?? '',
+        response_bytes: ready === undefined || head.verb === 'HEAD' ? 0 : this.#body_bytes,
       },
+      stages?.facts ?? noStages,
       head.target.kind === 'health',
     )
   }
@@ -160,7 +177,8 @@ export class ResponseSender implements PendingResponse {
     const halfClosed = new AbortController()
     this.#halfClosed = halfClosed
     if (connection.socket.readableEnded) halfClosed.abort()
-    writer.stream(ready, body(gone.signal, halfClosed.signal), gone.signal).then(
+    this.#isOut = true
+    writer.stream(ready, this.#counted(body(gone.signal, halfClosed.signal)), gone.signal).then(
       () => this.#steps.guarded(() => this.#handed()),
       (fault: unknown) => {
         if (!gone.signal.aborted) this.#steps.fail(fault)
@@ -168,10 +186,18 @@ export class ResponseSender implements PendingResponse {
     )
   }
 
+  async *#counted(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const piece of pieces) {
+      this.#body_bytes += piece.length
+      yield piece
+    }
+  }
+
   #writeAndDrain(ready: RenderedResponse): void {
     const { life, writer, connection, incoming } = this.#parts
     if (!life.take(step.writeAndDrain)) return
     writer.begin(ready)
+    this.#isOut = true
     connection.readOn()
     const { socket } = connection
     if (incoming.readableEnded || socket.readableEnded) {
@@ -201,6 +227,7 @@ export class ResponseSender implements PendingResponse {
   }
 
   #handed(): void {
+    this.#isOut = true
     if (this.#parts.life.take(step.handed)) this.#steps.end()
   }
 
@@ -216,6 +243,7 @@ export class ResponseSender implements PendingResponse {
 }
 
 const noErrors: readonly string[] = []
+const noStages = {}
 
 /** The times of a request that had begun before slow requests were kept. */
 const notTimed: SpentTimes = { stages_ms: {}, partitions: 0 }

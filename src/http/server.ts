@@ -61,6 +61,7 @@ export type HttpOptions = Pick<
   | 'adminHosts'
   | 'adminToken'
   | 'adminOpen'
+  | 'accessLog'
 >
 
 /** The memory that all front ends share. */
@@ -225,6 +226,7 @@ function newContext(parts: HttpServerParts, admission: Admission, servesManageme
     memory: new RequestMemory(options.requestMemory_MiB, memory.requestMemory),
     responseMemory: new RequestMemory(options.responseMemory_MiB, memory.responseMemory),
     policy: options.reqMutexPolicy,
+    accessLog: options.accessLog,
     ...{ meter, steps, log, damages, switches, transaction, alarms },
     stopping: false,
   }

@@ -1,10 +1,30 @@
 import { openManagementPort } from '../flags/command-line.js'
 import type { Options } from '../flags/settings.js'
-import { versionFacts } from '../version.js'
+import type { Facts } from '../observe/log/log.js'
+import { builtVersion, versionFacts } from '../version.js'
 
 export interface Ready {
   readonly port: number
   readonly partitions: number
+}
+
+/** The line of life of a start, and its facts [management 10.1]. */
+export function startLine(options: Options, partitions: number): readonly [text: string, facts: Facts] {
+  const { port, localIp, dbPath, writeConcern, adminPort, adminIp } = options
+  const { version, git_hash } = versionFacts
+  const address = localIp ?? 'all addresses'
+  const parts = [
+    ...[address, dbPath, partitionsText(partitions)],
+    `updates ${writeConcern === 1 ? 'on disk' : 'in memory'} before their answer`,
+    ...(adminPort === undefined ? [] : [`management on port ${adminPort} of ${adminIp}`]),
+  ]
+  const facts = { version, git_hash, port, address, dbPath, partitions, writeConcern }
+  return [`Rigel ${builtVersion()} starts on port ${port} (${parts.join(', ')})`, facts]
+}
+
+/** The line of life of a broker that is ready [management 12.1]. */
+export function readyText({ dbPath }: Options, { port, partitions }: Ready): string {
+  return `Rigel ${versionFacts.version} is ready on port ${port} (${partitionsText(partitions)}, ${dbPath})`
 }
 
 /** The text that a broker prints on a terminal when it is ready: version, address, safety settings, how to stop it. */
@@ -12,7 +32,7 @@ export function announcement(options: Options, { port, partitions }: Ready): str
   const { dbPath, writeConcern, notifications, apiKeys } = options
   const rows = [
     ['address', addressOf(options, port)],
-    ['data', `${dbPath}, ${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`],
+    ['data', `${dbPath}, ${partitionsText(partitions)}`],
     ['updates', writeConcern === 1 ? 'on disk before their response' : 'on disk within 50 ms of their response'],
     ...(notifications.simulated ? [['notifications', 'simulated: nothing is sent']] : []),
     [
@@ -23,6 +43,10 @@ export function announcement(options: Options, { port, partitions }: Ready): str
   ]
   const table = rows.map(([name = '', text]) => `  ${name.padEnd(13)} ${text}`)
   return [`Rigel ${versionFacts.version} is ready. Ctrl-C ends it.`, ...table, ''].join('\n')
+}
+
+function partitionsText(partitions: number): string {
+  return `${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`
 }
 
 function addressOf({ https, localIp, family }: Options, port: number): string {

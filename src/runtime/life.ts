@@ -3,19 +3,19 @@ import { getHeapStatistics } from 'node:v8'
 import { isBehind, systemFaultText } from '../faults.js'
 import { openManagementPort, type Setting, warningsOf } from '../flags/command-line.js'
 import type { Options } from '../flags/settings.js'
-import type { ListenRefusal } from '../http/listen.js'
+import { type ListenRefusal, readTls } from '../http/listen.js'
 import { halfTheProcessors, memoryLimit_bytes } from '../machine.js'
 import { errorFacts, faultText } from '../observe/log/log.js'
 import type { MainLog } from '../observe/log/main-log.js'
 import { err, ok, type Result } from '../result.js'
 import { type DataFolder, isNewFolder, openDataFolder } from '../storage/folder/data-folder.js'
 import type { Switches } from '../threads/shared-memory/switches.js'
-import { versionFacts } from '../version.js'
-import { announcement } from './announcement.js'
+import { announcement, readyText, startLine } from './announcement.js'
 import { Core, readersOf } from './core.js'
 import { exitCodes } from './exit-codes.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
 import { portHolder } from './port-holder.js'
+import { configuredKeys } from './reload-files.js'
 import { watchStart } from './start-watch.js'
 
 /** The exit codes after a second signal: 128 plus the number of the signal. */
@@ -86,6 +86,9 @@ export class Life {
     })
     if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.error.reason)
     this.#folder = folder.value
+    const unusable = await unusableFiles(this.#options)
+    if (unusable !== undefined) return this.#leave(...listenFailure(unusable))
+    this.#log.life('main:start', ...startLine(this.#options, folder.value.partitions))
     this.#warnOfMemory(folder.value.partitions)
     const given = { options: this.#options, settings: this.#settings }
     const fatal = (reason: string, code?: number): Promise<void> => this.#cannotGoOn(reason, code)
@@ -103,12 +106,9 @@ export class Life {
     const listening = await core.listen()
     if (!listening.ok) return this.#leave(...listenFailure(listening.error))
     watch.end()
-    this.#log.info(
-      'main:ready',
-      `Rigel ${versionFacts.version} is ready on port ${listening.value} (${folder.value.partitions} partitions, ${dbPath})`,
-    )
-    this.#isReady = true
     const ready = { port: listening.value, partitions: folder.value.partitions }
+    this.#log.life('main:ready', readyText(this.#options, ready), { startup_ms: Math.round(performance.now()) })
+    this.#isReady = true
     this.#terminal?.write(announcement(this.#options, ready))
   }
 
@@ -161,7 +161,7 @@ export class Life {
       return
     }
     this.#ending = true
-    this.#log.info('main:stop', `${signal}: ending in order`)
+    this.#log.life('main:stop', `${signal}: ending in order`)
     await this.#endInOrder(exitCodes.ended)
   }
 
@@ -173,18 +173,20 @@ export class Life {
     else if (givenUp > 0)
       this.#log.warn('main:stop', `${givenUp} requests were given up at the end of -shutdownTimeout`)
     const halted = givenUp !== undefined || (await this.#halted())
-    this.#log.info('main:stop', 'ended in order')
+    if (givenUp !== undefined) this.#log.life('main:stop', 'ended in order', { uptime_s: Math.round(process.uptime()) })
     await this.#log.flush()
     this.#exit(code, halted)
   }
 
   /**
-   * Reads key, certificate and API keys from their files again, which an operator may have replaced. Unusable files
-   * change nothing.
+   * Opens the log file anew, and reads key, certificate and API keys from their files again, which an operator may have
+   * replaced. Unusable files change nothing.
    */
   async reload(): Promise<void> {
+    this.#log.reopen()
     await this.#started
     await this.#core?.reload()
+    this.#log.life('main:reload', 'SIGHUP: log file opened anew')
   }
 
   /** An internal error after which the broker cannot go on. */
@@ -239,6 +241,14 @@ export class Life {
       process.exit(code)
     }
   }
+}
+
+/** A certificate or keys that cannot be used are told before a recovery, which may take long [management 12.1]. */
+async function unusableFiles(options: Options): Promise<ListenRefusal | undefined> {
+  const tls = await readTls(options.https)
+  if (!tls.ok) return tls.error
+  const keys = configuredKeys(options)
+  return keys.ok ? undefined : { kind: 'keysUnusable', reason: keys.error }
 }
 
 function listenFailure(refusal: ListenRefusal): readonly [code: number, reason: string] {

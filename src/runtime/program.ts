@@ -70,10 +70,7 @@ async function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>)
   const life = new Life({ options, settings }, log.value, switches, forPerson ? process.stdout : undefined)
   process.on('SIGTERM', () => life.signalled('SIGTERM'))
   process.on('SIGINT', () => life.signalled('SIGINT'))
-  process.on('SIGHUP', () => {
-    log.value.reopen()
-    life.reload()
-  })
+  process.on('SIGHUP', () => life.reload())
   process.on('SIGPIPE', () => {})
   // Node ignores the signal unless a library handles it and ends the process. A failed write is answered with 503.
   process.on('SIGXFSZ', () => {})

@@ -39,6 +39,7 @@ const defaults = {
   logLevel: 'WARN',
   logFormat: 'json',
   logForHumans: false,
+  accessLog: 'on',
   stepWarning_ms: 250,
   logDir: undefined,
   logAppend: false,
@@ -212,11 +213,12 @@ const commandLines: readonly (readonly [words: string, differences: object])[] =
     { statSemWait: true, statCounters: true, statTiming: true, statNotifQueue: true, disableMetrics: true },
   ],
   [
-    '-t 19,21-23 -logLevel debug -verbose 3 -logFormat pipe -logForHumans -stepWarning 0',
+    '-t 19,21-23 -logLevel debug -verbose 3 -logFormat pipe -logForHumans -accessLog errors -stepWarning 0',
     {
       traceLevels: [19, 21, 22, 23],
       logLevel: 'DEBUG',
       logFormat: 'pipe',
+      accessLog: 'errors',
       logForHumans: true,
       stepWarning_ms: 0,
       verbose: 3,

@@ -563,7 +563,7 @@ test('attempts have a line at level INFO, and traces that hide secrets', async (
   const shown = url.replace('abc', '***')
   t.equal(
     message('notif:delivery'),
-    `Notif delivered (subId: ${one}): POST ${shown}, payload (11 bytes): { "n": 1 }, response code: refused: 404`,
+    `Notif failed (subId: ${one}): POST ${shown}, payload (11 bytes): { "n": 1 }, response code: 404`,
   )
   t.match(running.lines.find(({ op }) => op === 'notif:delivery')?.context, {
     corr: 'corr-1',

@@ -119,6 +119,7 @@ export const options: HttpOptions = {
   adminHosts: ['h'],
   adminToken: undefined,
   adminOpen: false,
+  accessLog: 'on',
 }
 
 /** Answers with the body that it was sent, and with what it was asked. */

@@ -45,6 +45,36 @@ test('a line for humans is short', async (t) => {
   )
 })
 
+const access = {
+  ...{ method: 'POST', path: '/v1/updateContext', route: '/v1/updateContext', status: 200, duration_ms: 3.149 },
+  ...{ bytes_in: 20, bytes_out: 10, client: '10.2.0.9', tenant: 'acme', correlator: '7c9e6679-7425' },
+}
+
+test('the line of a request is one of verb, path, status and time for humans, with what else is known', async (t) => {
+  const facts = { ...access, fault: 'no JSON' }
+  t.equal(
+    forms.humans(line({ context, op: 'http:answer', facts, message: 'Request received: …' }), 1000),
+    '09:12:44.118 INFO  http:answer  POST /v1/updateContext 200 3.1 ms fault=no JSON [7c9e6679]\n',
+  )
+})
+
+test('a line that is too long for the facts of its request keeps them all, with their texts cut', async (t) => {
+  const path = `/v1/${'x'.repeat(20_000)}`
+  const facts = { ...access, path, tenant: 'é'.repeat(3000) }
+  const message = `Request received: POST ${path}, response code: 200`
+  const text = forms.json(line({ context, op: 'http:answer', facts, message }), 16_384)
+  t.ok(Buffer.byteLength(text) <= 16_385)
+  const read = JSON.parse(text)
+  t.same(Object.keys(read).slice(-10), Object.keys(access))
+  t.match(read, {
+    status: 200,
+    bytes_in: 20,
+    client: '10.2.0.9',
+    path: /^\/v1\/x+\(\.\.\.\)$/,
+    msg: /^Request received: POST/,
+  })
+})
+
 test('a fact does not take the place of what every line has', async (t) => {
   const read = JSON.parse(forms.json(line({ facts: { msg: 'forged', lvl: 'NONE', n: 1 } }), 1000))
   t.match(read, { msg: 'ready', lvl: 'INFO', msg_: 'forged', lvl_: 'NONE', n: 1 })

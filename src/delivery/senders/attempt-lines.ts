@@ -5,6 +5,7 @@ import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../../observe/l
 import type { TraceArea } from '../../observe/log/trace.js'
 import type { Switches } from '../../threads/shared-memory/switches.js'
 import { type Nanoseconds, secondsText } from '../../time.js'
+import { timedOut } from '../http-client/response-handler.js'
 import { type AttemptOutcome, type HttpMessage, type MqttMessage, reasonText, receiverName } from '../queue/outgoing.js'
 import { pathsText } from './request.js'
 
@@ -51,7 +52,7 @@ export class AttemptLines {
     this.#trace('notify.response', () => `${resultShown(outcome)} after ${secondsText(duration)} s`, { duration_ns })
     const { log } = this.#parts
     if (!log.shows('INFO')) return
-    log.info('notif:delivery', this.#delivered(outgoing, outcome), { duration_ns }, this.#lineContext)
+    log.info('notif:delivery', this.#endedText(outgoing, outcome), { duration_ns }, this.#lineContext)
   }
 
   /** To be called with the body of the response; undefined while that is not traced. */
@@ -65,16 +66,13 @@ export class AttemptLines {
     if (log.isTraced(area)) log.trace(area, message(), facts, this.#lineContext)
   }
 
-  #delivered(outgoing: ShownOutgoing, outcome: AttemptOutcome): string {
-    const { subscription } = this.#notice
+  /** One that failed says what the receiver did [management 10.4]. */
+  #endedText(outgoing: ShownOutgoing, outcome: AttemptOutcome): string {
+    const notif = `Notif ${outcome.kind === 'accepted' ? 'delivered' : 'failed'} (subId: ${this.#notice.subscription})`
     const payload = `payload (${Buffer.byteLength(this.#body)} bytes): ${this.#shown(this.#body)}`
-    if (outgoing.kind === 'http') {
-      const request = `${targetShown(outgoing)}, ${payload}`
-      return `Notif delivered (subId: ${subscription}): ${request}, response code: ${resultShown(outcome)}`
-    }
+    if (outgoing.kind === 'http') return `${notif}: ${targetShown(outgoing)}, ${payload}, ${responseShown(outcome)}`
     const published = `broker: ${receiverName(outgoing)}, topic: ${outgoing.topic}, ${payload}`
-    const reason = outcome.kind === 'accepted' ? '' : `, reason: ${reasonText(outcome)}`
-    return `MQTT Notif delivered (subId: ${subscription}): ${published}${reason}`
+    return `MQTT ${notif}: ${published}${outcome.kind === 'accepted' ? '' : `, ${responseShown(outcome)}`}`
   }
 
   #shown(body: string): string {
@@ -96,13 +94,22 @@ export class AttemptLines {
 
 function targetShown(outgoing: ShownOutgoing): string {
   if (outgoing.kind === 'http') {
-    return outgoing.url === streamReference ? `EVENT ${outgoing.url}` : `POST ${urlWithoutSecrets(outgoing.url)}`
+    const { url, method = 'POST' } = outgoing
+    return url === streamReference ? `EVENT ${url}` : `${method} ${urlWithoutSecrets(url)}`
   }
   return `PUBLISH ${receiverName(outgoing)} ${outgoing.topic}`
 }
 
 function resultShown(outcome: AttemptOutcome): string {
   return outcome.kind === 'accepted' ? String(outcome.status ?? 'acknowledged') : reasonText(outcome)
+}
+
+/** The status that the receiver responded with, or why it did not. */
+function responseShown(outcome: AttemptOutcome): string {
+  if (outcome.kind === 'accepted') return `response code: ${outcome.status ?? 'acknowledged'}`
+  const { reason } = outcome
+  if (/^\d{3}\b/.test(reason)) return `response code: ${reason}`
+  return `reason: ${reason === timedOut.message ? 'timed out' : reason}`
 }
 
 function headersShown(flat: readonly string[]): string {

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import type { Line, LineContext } from './log.js'
+import type { Facts, Line, LineContext } from './log.js'
 import { traceArea } from './trace.js'
 
 /** Renders a line as text of at most `maxSize` bytes, its line end not counted [management 10.2]. */
@@ -67,22 +67,41 @@ function jsonForm(): Form {
     return `{"time":"${timeText(line)}",${oneLine(written.slice(1, -1))}`
   }
 
-  /** `msg` is cut first; only when that is not enough, the facts are left out and client texts are cut as well. */
+  /** The line with its message cut to what is left of the size; undefined when the rest is too long without it. */
+  function cutTo(line: Line, message: string, maxSize: number): string | undefined {
+    const room = maxSize - Buffer.byteLength(serialised({ ...line, message: ellipsis }))
+    return room < 0 ? undefined : `${serialised({ ...line, message: cutEscaped(message, room) + ellipsis })}\n`
+  }
+
+  /** `msg` is cut first; when that is not enough, client texts are cut, then the facts are left out. */
   return (line, maxSize) => {
     const message = line.message.slice(0, maxSize)
     const whole = serialised({ ...line, message })
     if (message === line.message && Buffer.byteLength(whole) <= maxSize) return `${whole}\n`
-    const room = maxSize - Buffer.byteLength(serialised({ ...line, message: ellipsis }))
-    if (room >= 0) return `${serialised({ ...line, message: cutEscaped(message, room) + ellipsis })}\n`
-    const bare = { ...line, message: ellipsis, facts: undefined }
-    const left = maxSize - Buffer.byteLength(serialised(bare))
-    return `${serialised(left >= 0 ? bare : { ...bare, context: shortened(line.context, maxSize >> 3) })}\n`
+    const context = shortened(line.context, maxSize >> 3)
+    return (
+      cutTo(line, message, maxSize) ??
+      cutTo({ ...line, context, facts: line.facts && shortFacts(line.facts, maxSize >> 5) }, message, maxSize) ??
+      cutTo({ ...line, facts: undefined }, message, maxSize) ??
+      `${serialised({ ...line, message: ellipsis, facts: undefined, context })}\n`
+    )
   }
 }
 
+/** The facts of a line that is too long: no text takes more bytes of JSON than this. */
+function shortFacts(facts: Facts, room: number): Facts {
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [name, typeof value === 'string' ? shortText(value, room) : value]),
+  )
+}
+
+/** Either as it is or cut: a text of so few characters is no longer in JSON than this. */
+function shortText(value: string, room: number): string {
+  return value.length * 6 <= room ? value : cutEscaped(value, room - ellipsis.length) + ellipsis
+}
+
 function shortened(context: LineContext = outsideRequests, room: number): LineContext {
-  const cut = (value: string) =>
-    value.length * 6 <= room ? value : cutEscaped(value, room - ellipsis.length) + ellipsis
+  const cut = (value: string) => shortText(value, room)
   return {
     corr: cut(context.corr),
     trans: cut(context.trans),
@@ -102,12 +121,28 @@ function pipeText(line: Line): string {
 
 function humanText(line: Line): string {
   const facts = Object.entries(line.facts ?? {}).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${value}`],
+    value === undefined || inMessage[line.op]?.has(name) === true ? [] : [`${name}=${value}`],
   )
   const who = line.context === undefined ? [] : [`[${line.context.corr.slice(0, 8)}]`]
   const worker = line.partition === undefined ? [] : [`partition=${line.partition}`]
-  const start = `${timeText(line).slice(11, 23)} ${line.level.padEnd(5)} ${line.op}  ${line.message}`
+  const start = `${timeText(line).slice(11, 23)} ${line.level.padEnd(5)} ${line.op}  ${humanMessage(line)}`
   return oneLine([start, ...worker, ...facts, ...who].join(' '))
+}
+
+/** By operation: the facts that people need not read, since the short message or the end of the line says them. */
+const inMessage: Readonly<Record<string, ReadonlySet<string>>> = {
+  'http:answer': new Set([
+    ...['method', 'path', 'route', 'status', 'duration_ms', 'bytes_in', 'bytes_out'],
+    ...['client', 'tenant', 'correlator'],
+  ]),
+  'main:start': new Set(['version', 'git_hash', 'port', 'address', 'dbPath', 'partitions', 'writeConcern']),
+}
+
+/** The message; that of a request is short: `POST /v1/updateContext 200 3.1 ms` [management 10.2]. */
+function humanMessage({ op, message, facts }: Line): string {
+  const duration_ms = facts?.['duration_ms']
+  if (op !== 'http:answer' || typeof duration_ms !== 'number') return message
+  return `${facts?.['method']} ${facts?.['path']} ${facts?.['status']} ${duration_ms.toFixed(1)} ms`
 }
 
 /** The longest prefix of a text that takes at most `room` bytes in JSON. */

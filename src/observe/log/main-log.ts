@@ -87,6 +87,11 @@ export class MainLog extends LineLog {
     return () => this.#listeners.delete(listener)
   }
 
+  /** A line of life: what ran when. It says INFO and is shown at every level but NONE [management 10.1]. */
+  life(op: string, message: string, facts?: Facts): void {
+    if (this.shows('FATAL')) this.line('INFO', op, message, facts)
+  }
+
   /** A line of a log summary, shown at every level [management 10.1]. */
   summary(op: string, message: string): void {
     this.line('SUMMARY', op, message)

@@ -34,6 +34,12 @@ export const consoleRoute: Countable = { pattern: 'console', polled: true, opera
 
 /** The route of requests on unknown paths [management 7]. */
 const unknownIndex = 0
+const unknownName = 'unknown'
+
+/** The label of the route that requests for a resource are counted under [management 7]. */
+export function routeName(resource: Countable | undefined): string {
+  return resource === undefined ? unknownName : (resource.countedAs ?? resource.pattern)
+}
 
 /**
  * The names that requests are counted under. All front ends have the same tables of resources, so a name has the same index in
@@ -45,11 +51,11 @@ export class Routes {
 
   constructor(resources: readonly Countable[]) {
     const routes: (CountedRoute & { verbs: string[] })[] = [
-      { name: 'unknown', index: unknownIndex, counted: false, verbs: [] },
+      { name: unknownName, index: unknownIndex, counted: false, verbs: [] },
     ]
     const byName = new Map<string, CountedRoute & { verbs: string[] }>()
     for (const resource of [...resources, consoleRoute]) {
-      const name = resource.countedAs ?? resource.pattern
+      const name = routeName(resource)
       const route = byName.get(name) ?? { name, index: routes.length, counted: resource.polled !== true, verbs: [] }
       if (!byName.has(name)) routes.push(route)
       byName.set(name, route)
