@@ -8,7 +8,7 @@ import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { levelsShown, setLevels, tokenFlags } from './given-nodes.js'
+import { levelsShown, setLevels, startRefusal, tokenFlags } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -34,14 +34,6 @@ function givenCluster(t: Test): Given {
     link: ['-clusterPort', '0', ...here, ...tokenFlags(folder)],
     folder,
   }
-}
-
-/** What a broker says that is not to come up. */
-function startRefusal(t: Test, folder: string, flags: readonly string[]): Promise<string> {
-  return RunningBroker.startOn(t, folder, flags).then(
-    () => 'it has started',
-    (fault: unknown) => (fault instanceof Error ? fault.message : String(fault)),
-  )
 }
 
 test('a single broker becomes the first node of a cluster, with all that it has', {

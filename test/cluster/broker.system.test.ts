@@ -4,7 +4,7 @@ import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
-import { levelsShown, nodeFlags, setLevels, tokenFlags } from './given-nodes.js'
+import { levelsShown, nodeFlags, setLevels, startRefusal, tokenFlags } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -12,14 +12,6 @@ if (noEtcd === false) {
   before(async () => {
     etcd = await EtcdMembers.ofRun(file)
   })
-}
-
-/** What a broker that is not to come up has ended with, and its last words. */
-async function startRefusal(t: Test, folder: string, flags: readonly string[]): Promise<string> {
-  return RunningBroker.startOn(t, folder, flags).then(
-    () => 'it has started',
-    (fault: unknown) => (fault instanceof Error ? fault.message : String(fault)),
-  )
 }
 
 test('what was acknowledged is there after SIGKILL, and the folder is bound to its cluster', {

@@ -4,6 +4,7 @@ import { member, refusalIn } from '../../bench/ngsi.js'
 import { FarEnd } from '../far-end.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
+import { inTime } from './given.js'
 import { isAgain, ValueHistory, valueOfWrite } from './value-history.js'
 import { subscribedToTanks } from './written-tanks.js'
 
@@ -212,7 +213,7 @@ async function outcomeOf(
 ): Promise<'done' | 'refused' | 'unknown' | 'unanswered'> {
   const attributes = [{ name: 'level', type: 'Number', value: String(value) }]
   const sent = node.update('APPEND', { id, type: 'Tank', isPattern: 'false', attributes })
-  const reply = await inTime(sent).catch((fault: unknown) => (wasNotSent(fault) ? 'refused' : undefined))
+  const reply = await inTime(sent, patience_ms).catch((fault: unknown) => (wasNotSent(fault) ? 'refused' : undefined))
   if (reply === 'refused') return reply
   if (reply === undefined) return 'unanswered'
   if (reply.status === 200 && refusalIn(reply.text) === undefined) return 'done'
@@ -221,20 +222,9 @@ async function outcomeOf(
 
 /** The value that a node shows, 0 where there is no entity; nothing when it does not answer, or refuses to. */
 async function valueAt(node: RunningBroker, id: string): Promise<number | undefined> {
-  const reply = await inTime(node.send('GET', `/v2/entities/${id}/attrs/level`)).catch(() => undefined)
+  const reply = await inTime(node.send('GET', `/v2/entities/${id}/attrs/level`), patience_ms).catch(() => undefined)
   if (reply?.status === 404) return 0
   return reply?.status === 200 ? Number(member(reply.json, 'value')) : undefined
-}
-
-/** Nothing when it takes too long. */
-async function inTime<Value>(request: Promise<Value>): Promise<Value | undefined> {
-  const late = new AbortController()
-  const limit = delay(patience_ms, undefined, { signal: late.signal }).catch(() => undefined)
-  try {
-    return await Promise.race([request, limit])
-  } finally {
-    late.abort()
-  }
 }
 
 function wasNotSent(fault: unknown): boolean {

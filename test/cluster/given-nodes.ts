@@ -92,3 +92,11 @@ export async function setLevel(node: RunningBroker, id: string, value: string): 
   const { status, text } = await node.update('APPEND', { id, type: 'Tank', isPattern: 'false', attributes })
   return status === 200 && /"code" ?: ?"200"/.test(text) && !/"code" ?: ?"[45]/.test(text)
 }
+
+/** What a broker that is not to come up has ended with, and its last words. */
+export function startRefusal(t: Test, folder: string, flags: readonly string[]): Promise<string> {
+  return RunningBroker.startOn(t, folder, flags).then(
+    () => 'it has started',
+    (fault: unknown) => (fault instanceof Error ? fault.message : String(fault)),
+  )
+}

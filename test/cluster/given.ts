@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { member } from '../../bench/ngsi.js'
 import type { Result } from '../../src/result.js'
 import type { RunningBroker } from '../running.js'
@@ -37,4 +38,15 @@ export async function attributeText(broker: RunningBroker, id: string, name: str
   const { json } = await broker.send('GET', `/v2/entities/${id}/attrs/${name}`)
   const value = member(json, 'value')
   return value === undefined ? undefined : String(value)
+}
+
+/** The outcome of a request; nothing when it takes longer than the limit. */
+export async function inTime<Value>(request: Promise<Value>, limit_ms: number): Promise<Value | undefined> {
+  const late = new AbortController()
+  const limit = delay(limit_ms, undefined, { signal: late.signal }).catch(() => undefined)
+  try {
+    return await Promise.race([request, limit])
+  } finally {
+    late.abort()
+  }
 }

@@ -6,7 +6,7 @@ import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { confirmedText } from './given.js'
-import { certificateFlags, givenNodes, setLevel } from './given-nodes.js'
+import { certificateFlags, givenNodes, setLevels } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -17,11 +17,6 @@ if (noEtcd === false) {
 }
 
 const tanks = Array.from({ length: 8 }, (_, number) => `Tank${number}`)
-
-/** Sets all tanks at a node, each as often as it takes. */
-async function setAll(node: RunningBroker, value: string): Promise<void> {
-  await Promise.all(tanks.map((id) => until(() => setLevel(node, id, value), `${id} is set`)))
-}
 
 function levels(node: RunningBroker): Promise<readonly (string | undefined)[]> {
   return Promise.all(tanks.map((id) => confirmedText(node, id, 'level')))
@@ -37,15 +32,15 @@ test('each node takes updates of all partitions, and shows what was acknowledged
   const { nodes } = await givenNodes(t, etcd, ['a', 'b'], more, { httpThreads: 2 })
   const [a, b] = nodes
   if (a === undefined || b === undefined) return
-  await setAll(a, '1')
-  await setAll(b, '2')
+  await setLevels(a, '1')
+  await setLevels(b, '2')
   for (const round of ['3', '4']) {
     for (const [at, other] of [
       [a, b],
       [b, a],
     ] as const) {
       const value = `${round}${at === a ? 1 : 2}`
-      await setAll(at, value)
+      await setLevels(at, value)
       t.same(await levels(other), all(value))
     }
   }
@@ -54,11 +49,11 @@ test('each node takes updates of all partitions, and shows what was acknowledged
     return
   }
   await b.end('SIGKILL')
-  await setAll(a, '6')
+  await setLevels(a, '6')
   t.same(await levels(a), all('6'))
   await b.run()
   await until(async () => (await levels(b)).every((level) => level === '6'), 'it shows what it has missed')
-  await setAll(b, '7')
+  await setLevels(b, '7')
   t.same(await levels(a), all('7'))
   for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
 })
@@ -70,8 +65,8 @@ test('by certificates nodes reach each other', {
   const folder = t.testdir()
   const [a, b] = (await givenNodes(t, etcd, ['a', 'b'], (name) => certificateFlags(folder, authority, name))).nodes
   if (a === undefined || b === undefined) return
-  await setAll(a, '1')
-  await setAll(b, '2')
+  await setLevels(a, '1')
+  await setLevels(b, '2')
   t.same(await levels(a), all('2'))
   for (const node of [a, b]) t.equal(await node.end('SIGTERM'), 0)
 })

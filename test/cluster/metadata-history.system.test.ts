@@ -7,6 +7,7 @@ import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { inTime } from './given.js'
 import { givenNodes, setLevel } from './given-nodes.js'
 import { InitialFirst } from './initial-first.js'
 import { Written } from './written-tanks.js'
@@ -23,14 +24,11 @@ function oneOf<Item>(items: readonly Item[]): Item {
 }
 
 /** A response; nothing when there is none, or it takes longer than that of any node that runs. */
-async function inTime<Value>(request: Promise<Value>): Promise<Value | undefined> {
-  const late = new AbortController()
-  const limit = delay(response_ms, undefined, { signal: late.signal }).catch(() => undefined)
-  try {
-    return await Promise.race([request.catch(() => undefined), limit])
-  } finally {
-    late.abort()
-  }
+function outcomeOf<Value>(request: Promise<Value>): Promise<Value | undefined> {
+  return inTime(
+    request.catch(() => undefined),
+    response_ms,
+  )
 }
 
 /** What clients were told of their subscriptions: the tank of each, by its path. */
@@ -54,7 +52,7 @@ async function subscribe(
     const tank = `${name}-${number}-`
     const subject = { entities: [{ id: tank, type: 'Tank' }] }
     const body = { description: tank, subject, notification: { http: { url } } }
-    const reply = await inTime(oneOf(nodes).send('POST', '/v2/subscriptions', body))
+    const reply = await outcomeOf(oneOf(nodes).send('POST', '/v2/subscriptions', body))
     const path = reply?.headers.get('location')
     if (reply?.status !== 201 || !path) {
       known.refused += 1
@@ -62,11 +60,11 @@ async function subscribe(
       continue
     }
     known.made.set(path, tank)
-    const update = async (): Promise<boolean> => (await inTime(setLevel(oneOf(nodes), tank, `${number}`))) === true
+    const update = async (): Promise<boolean> => (await outcomeOf(setLevel(oneOf(nodes), tank, `${number}`))) === true
     await until(update, `${tank} is updated`)
     known.updated.push(tank)
     if (number % 3 > 0) continue
-    const removed = await inTime(oneOf(nodes).send('DELETE', path))
+    const removed = await outcomeOf(oneOf(nodes).send('DELETE', path))
     if (removed?.status === 204) known.removed.add(path)
     // Whether it is removed is not known.
     else known.made.delete(path)

@@ -1,3 +1,4 @@
+import { test } from 'tap'
 import type { Value } from '../../src/model/context/entity.js'
 import { StepBudget } from '../../src/model/context/step-budget.js'
 import { Expressions } from '../../src/model/expression/expressions.js'
@@ -22,4 +23,13 @@ export function scopeOf(
 /** The result of an expression with these names. */
 export function resultOf(text: string, names: Names = {}): Value {
   return new Expressions(100_000).evaluate(text, scopeOf(names))
+}
+
+/** Makes tests of rows: each expression has its result where attributes have these values. */
+export function tableWith(names: Names) {
+  return (title: string, rows: readonly (readonly [expression: string, result: Value])[]): void => {
+    test(title, async (t) => {
+      for (const [expression, result] of rows) t.strictSame(resultOf(expression, names), result, expression)
+    })
+  }
 }

@@ -1,7 +1,6 @@
 import { test } from 'tap'
-import type { Value } from '../../src/model/context/entity.js'
 import { Expressions } from '../../src/model/expression/expressions.js'
-import { type Names, resultOf, scopeOf } from './given.js'
+import { type Names, scopeOf, tableWith } from './given.js'
 
 const names: Names = {
   a: 7,
@@ -17,13 +16,7 @@ const names: Names = {
   true: 'attribute',
 }
 
-type Row = readonly [expression: string, result: Value]
-
-function table(title: string, rows: readonly Row[]): void {
-  test(title, async (t) => {
-    for (const [expression, result] of rows) t.strictSame(resultOf(expression, names), result, expression)
-  })
-}
+const table = tableWith(names)
 
 table('literals are numbers, texts in either quotation marks, words, arrays and objects', [
   ['1.5', 1.5],

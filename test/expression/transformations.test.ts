@@ -1,6 +1,5 @@
 import { test } from 'tap'
-import type { Value } from '../../src/model/context/entity.js'
-import { type Names, resultOf } from './given.js'
+import { type Names, resultOf, tableWith } from './given.js'
 
 const names: Names = {
   s: 'foo bar',
@@ -21,13 +20,7 @@ const names: Names = {
   astral: 'a\u{1f525}b',
 }
 
-type Row = readonly [expression: string, result: Value]
-
-function table(title: string, rows: readonly Row[]): void {
-  test(title, async (t) => {
-    for (const [expression, result] of rows) t.strictSame(resultOf(expression, names), result, expression)
-  })
-}
+const table = tableWith(names)
 
 table('texts: case, spaces, length', [
   ['s|uppercase', 'FOO BAR'],

@@ -78,3 +78,18 @@ export function short(at: number): string {
 export function fitting(item: (at: number) => string, limit = 100_000): number {
   return Math.min(limit, Math.floor(room_bytes / (Buffer.byteLength(item(limit - 1)) + 1)))
 }
+
+/** A corner of a large polygon, as NGSIv1 writes it. */
+export function vertex(at: number): string {
+  return `{"latitude":"${(40 + Math.sin(at / 1600)).toFixed(6)}","longitude":"${(3 + Math.cos(at / 1600)).toFixed(6)}"}`
+}
+
+/** The same corner, as NGSIv2 writes it. */
+export function point(at: number): string {
+  return `${(40 + Math.sin(at / 1600)).toFixed(6)},${(3 + Math.cos(at / 1600)).toFixed(6)}`
+}
+
+/** The condition of a subscription to changes of some attributes. */
+export function condition(number: number): string {
+  return `{"type":"ONCHANGE","condValues":[${many(number, (at) => `"${short(at)}"`)}]}`
+}

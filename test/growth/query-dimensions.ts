@@ -1,13 +1,10 @@
 import { asJson, asTarget, type Dimension, ofList, ofRuns, type Place } from './dimension.js'
-import { adding, attribute, get, many, numbered, ofOne, post, type Sent, short } from './given.js'
+import { adding, attribute, get, many, numbered, ofOne, point, post, type Sent, short, vertex } from './given.js'
 
 const anyId = '{"id":".*","isPattern":"true"}'
 const querying = (entities: string, rest = ''): Sent => post('/v1/queryContext', `{"entities":[${entities}]${rest}}`)
 const scoped = (scopes: string): Sent => querying(anyId, `,"restriction":{"scopes":[${scopes}]}`)
 const scope = (type: string, value: string): string => `{"type":"FIWARE::${type}","value":${value}}`
-const vertex = (at: number): string =>
-  `{"latitude":"${(40 + Math.sin(at / 1600)).toFixed(6)}","longitude":"${(3 + Math.cos(at / 1600)).toFixed(6)}"}`
-const point = (at: number): string => `${(40 + Math.sin(at / 1600)).toFixed(6)},${(3 + Math.cos(at / 1600)).toFixed(6)}`
 const one = (): readonly Sent[] => [adding(ofOne(attribute('a')))]
 const near = (): readonly Sent[] =>
   numbered(5).map((page) =>

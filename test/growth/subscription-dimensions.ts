@@ -1,19 +1,29 @@
 import { type Dimension, ofList } from './dimension.js'
-import { adding, attribute, get, many, numbered, ofOne, patch, post, put, type Sent, short } from './given.js'
+import {
+  adding,
+  attribute,
+  condition,
+  get,
+  many,
+  numbered,
+  ofOne,
+  patch,
+  point,
+  post,
+  put,
+  type Sent,
+  short,
+  vertex,
+} from './given.js'
 
 const url = '"url":"http://127.0.0.1:9/n"'
 const subject = '"subject":{"entities":[{"id":"One"}]}'
-const condition = (number: number): string =>
-  `{"type":"ONCHANGE","condValues":[${many(number, (at) => `"${short(at)}"`)}]}`
 const subscribing = (entities: string, attributes = '', conditions = condition(1)): Sent =>
   post(
     '/v1/subscribeContext',
     `{"entities":[${entities}],"attributes":[${attributes}],"reference":"http://127.0.0.1:9/n","duration":"P1Y","notifyConditions":[${conditions}]}`,
   )
 const one = '{"id":"One","type":"T"}'
-const vertex = (at: number): string =>
-  `{"latitude":"${(40 + Math.sin(at / 1600)).toFixed(6)}","longitude":"${(3 + Math.cos(at / 1600)).toFixed(6)}"}`
-const point = (at: number): string => `${(40 + Math.sin(at / 1600)).toFixed(6)},${(3 + Math.cos(at / 1600)).toFixed(6)}`
 const subscribed = /subscribeResponse/
 
 const subscriptions: readonly Dimension[] = [

@@ -1,10 +1,8 @@
 import { asJson, type Dimension, ofRuns, type Place } from './dimension.js'
-import { many, post, short } from './given.js'
+import { condition, post } from './given.js'
 
 const url = '"url":"http://127.0.0.1:9/n"'
 const subject = '"subject":{"entities":[{"id":"One"}]}'
-const condition = (number: number): string =>
-  `{"type":"ONCHANGE","condValues":[${many(number, (at) => `"${short(at)}"`)}]}`
 const one = '{"id":"One","type":"T"}'
 const madeOrRejected = /^(201|204|400|413|503)/
 

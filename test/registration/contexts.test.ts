@@ -10,11 +10,11 @@ import {
   withoutContexts,
 } from '../../src/model/registration/contexts.js'
 import type { Registration, RegistrationId } from '../../src/model/registration/registration.js'
-import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import type { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import { path, tenant } from '../given.js'
 import { staysWithin } from '../pace.js'
 import { runs } from '../runs.js'
-import { context, registration } from './given.js'
+import { context, indexOf, registration } from './given.js'
 
 const pool = Array.from({ length: 6 }, (_, order) =>
   registration(
@@ -67,12 +67,6 @@ const whole = { tenant, paths: undefined, offset: 0, limit: 100 }
 function idsIn(index: RegistrationIndex): Readonly<Record<string, RegistrationId>> {
   const { resources } = index.page(whole)
   return Object.fromEntries(resources.map((each) => [each.context.entities[0]?.id, resourceIdOf(each)]))
-}
-
-function indexOf(...registrations: readonly Registration[]): RegistrationIndex {
-  const index = new RegistrationIndex()
-  for (const each of registrations) index.put(each)
-  return index
 }
 
 test('each context is a resource: the first has the id of its registration, and all have one of that form', async (t) => {

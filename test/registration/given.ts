@@ -9,7 +9,7 @@ import {
   type RegistrationId,
   type RegistrationTerms,
 } from '../../src/model/registration/registration.js'
-import type { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import { type SourceLookup, sourceOf, sourcesOf } from '../../src/model/registration/sources.js'
 import { atOnce, type Steps } from '../../src/slices.js'
 import { at, id, root, tenant, type } from '../given.js'
@@ -85,4 +85,10 @@ export function naming(
   entity: RegisteredEntity,
 ): readonly RegisteredContext[] {
   return sourcesOf(index, lookup, entity).map(({ context }) => context)
+}
+
+export function indexOf(...registrations: readonly Registration[]): RegistrationIndex {
+  const index = new RegistrationIndex()
+  for (const each of registrations) index.put(each)
+  return index
 }

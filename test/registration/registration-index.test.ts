@@ -24,6 +24,7 @@ import {
   context,
   discover,
   exact,
+  indexOf,
   naming,
   pattern,
   providerOf,
@@ -32,12 +33,6 @@ import {
 } from './given.js'
 
 const lookup: SourceLookup = { tenant, paths: everywhere, now: at(0), use: 'query', api: 'ngsi1' }
-
-function indexOf(...registrations: readonly Registration[]): RegistrationIndex {
-  const index = new RegistrationIndex()
-  for (const each of registrations) index.put(each)
-  return index
-}
 
 test('a registration that is renewed stays where it is in the list of all', async (t) => {
   const index = indexOf(registration(1, [context('S1')]), registration(2, [context('S2')]))

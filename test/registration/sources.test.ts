@@ -1,21 +1,15 @@
 import { test } from 'tap'
 import type { Registration, RegistrationTerms } from '../../src/model/registration/registration.js'
-import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import type { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import { isRegistered, registeredEntities, type SourceLookup, sourcesOf } from '../../src/model/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import { at, everywhere, id, path, tenant } from '../given.js'
-import { any, context, exact, naming, pattern, providerOf, registered, registration, termed } from './given.js'
+import { any, context, exact, indexOf, naming, pattern, providerOf, registered, registration, termed } from './given.js'
 
 const query: SourceLookup = { tenant, paths: everywhere, now: at(0), use: 'query', api: 'ngsi2' }
 const update: SourceLookup = { ...query, use: 'update' }
 const ofNgsi1: SourceLookup = { ...query, api: 'ngsi1' }
 const s4 = registered('S4:Street')
-
-function indexOf(...registrations: readonly Registration[]): RegistrationIndex {
-  const index = new RegistrationIndex()
-  for (const each of registrations) index.put(each)
-  return index
-}
 
 /** A registration of NGSIv2 of one context, whose provider is named after its place. */
 function made(order: number, entities: string, attributes = '', terms: Partial<RegistrationTerms> = {}): Registration {
