@@ -64,8 +64,15 @@ async function buildWithFetchedPackages() {
   }
 }
 
+/** Tells what the first build does, which takes a while; later ones are short. */
+const isFirst = !existsSync(join(root, 'dist', 'build.json'))
+function tell(what) {
+  if (isFirst) process.stderr.write(`${what}\n`)
+}
+
 /** What follows the compiler. */
 async function finish(yaml) {
+  tell('Building Rigel, 2 of 2: reference, program and console')
   await import('./prune-dist.mjs')
   const { writeReference } = await import('./reference.mjs')
   await writeReference('dist', yaml)
@@ -75,6 +82,7 @@ async function finish(yaml) {
 
 const installed = installedCompiler()
 if (installed !== undefined) {
+  tell('Building Rigel, 1 of 2: compiling the sources, which takes half a minute to two minutes')
   run(installed, '--build')
   await finish(await import('yaml'))
 } else if (!isUpToDate()) await buildWithFetchedPackages()

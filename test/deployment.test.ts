@@ -135,16 +135,23 @@ test('whoever ends the broker gives it the time of an orderly end', async (t) =>
   t.match(unit, /^KillSignal=SIGTERM$/m)
 })
 
-test('the unit is one that systemd takes, and well protected', { skip }, async (t) => {
+test('systemd takes the unit of the broker and those of its backups, and they are well protected', {
+  skip,
+}, async (t) => {
   const folder = t.testdir()
-  const file = join(folder, 'rigel.service')
-  // The program need not be installed where this runs.
-  writeFileSync(file, unit.replace(/^ExecStart=.*$/m, `ExecStart=${process.execPath}`))
-  const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
-  const complaints = verified.stderr.split('\n').filter((line) => line.includes(file))
-  t.same([verified.status, complaints], [0, []])
-  const scored = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', file], {
-    encoding: 'utf8',
-  })
-  t.equal(scored.status, 0, scored.stdout.trim().split('\n').at(-1) ?? '')
+  for (const name of ['rigel.service', 'rigel-backup.service', 'rigel-backup.timer']) {
+    const file = join(folder, name)
+    const written = readFileSync(join(root, 'deploy', name), 'utf8')
+    // The program need not be installed where this runs.
+    writeFileSync(file, written.replace(/^ExecStart=\/usr\/bin\/rigel$/m, `ExecStart=${process.execPath}`))
+    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
+    const complaints = verified.stderr.split('\n').filter((line) => line.includes(name))
+    t.same([verified.status, complaints], [0, []], name)
+    if (name.endsWith('.timer')) continue
+    // Backups have root as their user, without its rights.
+    const threshold = name === 'rigel.service' ? 20 : 30
+    const words = ['security', '--offline=true', `--threshold=${threshold}`, file]
+    const scored = spawnSync('systemd-analyze', words, { encoding: 'utf8' })
+    t.equal(scored.status, 0, scored.stdout.trim().split('\n').at(-1) ?? '')
+  }
 })

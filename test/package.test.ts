@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { freePort } from '../bench/free-port.js'
+import { pages } from './documented-pages.js'
 import { installPackage, pack, root } from './packed.js'
 import { RunningBroker } from './running.js'
 
@@ -21,6 +22,19 @@ test('the package has the program, the benchmarks and what the build noted, and 
     paths.filter((path) => path.endsWith('.map') || /^(dist\/)?test\//.test(path)),
     [],
   )
+})
+
+test('what the pages of the package say about deployment is in it', (t) => {
+  const paths = new Set(pack(t.testdir()).files.map(({ path }) => path))
+  for (const [page, text] of pages) {
+    if (!paths.has(page)) continue
+    for (const [file] of text.matchAll(
+      /\bDockerfile\b|(?<![\w/])(?:compose(?:\.cluster)?\.yaml|deploy\/[\w./-]*\w)/g,
+    )) {
+      t.ok(paths.has(file) || [...paths].some((path) => path.startsWith(`${file}/`)), `${page}: ${file}`)
+    }
+  }
+  t.end()
 })
 
 test('the program is in a few files, since each one that is read makes the start longer', (t) => {
@@ -63,6 +77,9 @@ test('on a terminal the broker says what runs, and its log is for people', async
   // Not its exit, behind which some of what it wrote may come.
   t.same(await once(terminal, 'close'), [0, null])
   t.match(shown, `  address       http://localhost:${port}, on all addresses`)
+  t.match(shown, `  console       http://localhost:${port}/console`)
+  t.match(shown, `  reference     http://localhost:${port}/docs`)
+  t.match(shown, 'is ready. Ctrl-C ends it.')
   t.match(shown, `  data          ${join(folder, 'data')}, `)
   t.match(shown, '  updates       on disk before their response')
   t.match(shown, '  clients       everybody who reaches it: -apiKeys asks for keys')

@@ -27,11 +27,13 @@ export function readyText({ dbPath }: Options, { port, partitions }: Ready): str
   return `Rigel ${versionFacts.version} is ready on port ${port} (${partitionsText(partitions)}, ${dbPath})`
 }
 
-/** The text that a broker prints on a terminal when it is ready: version, address, safety settings, how to stop it. */
+/** The text that a broker prints on a terminal when it is ready: version, addresses, safety settings, how to stop it. */
 export function announcement(options: Options, { port, partitions }: Ready): string {
   const { dbPath, writeConcern, notifications, apiKeys } = options
   const rows = [
     ['address', addressOf(options, port)],
+    ...(options.noConsole ? [] : [['console', `${managementOrigin(options, port)}/console`]]),
+    ['reference', `${originOf(options, options.localIp, port)}/docs`],
     ['data', `${dbPath}, ${partitionsText(partitions)}`],
     ['updates', writeConcern === 1 ? 'on disk before their response' : 'on disk within 50 ms of their response'],
     ...(notifications.simulated ? [['notifications', 'simulated: nothing is sent']] : []),
@@ -49,11 +51,24 @@ function partitionsText(partitions: number): string {
   return `${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`
 }
 
-function addressOf({ https, localIp, family }: Options, port: number): string {
-  const scheme = https === undefined ? 'http' : 'https'
-  if (localIp !== undefined) return `${scheme}://${localIp.includes(':') ? `[${localIp}]` : localIp}:${port}`
+function addressOf(options: Options, port: number): string {
+  const { localIp, family } = options
+  const origin = originOf(options, localIp, port)
+  if (localIp !== undefined) return origin
   const which = { both: 'all addresses', ipv4: 'all addresses of IPv4', ipv6: 'all addresses of IPv6' }[family]
-  return `${scheme}://localhost:${port}, on ${which}`
+  return `${origin}, on ${which}`
+}
+
+/** Where the management is, and with it the console. */
+function managementOrigin(options: Options, port: number): string {
+  const { adminPort, adminIp, localIp } = options
+  return adminPort === undefined ? originOf(options, localIp, port) : originOf(options, adminIp, adminPort)
+}
+
+/** The beginning of a URL that this machine reaches the port by; without an address the port is at all of them. */
+function originOf({ https }: Options, address: string | undefined, port: number): string {
+  const host = address?.includes(':') ? `[${address}]` : (address ?? 'localhost')
+  return `${https === undefined ? 'http' : 'https'}://${host}:${port}`
 }
 
 function managementOf(options: Options): string {
