@@ -1,12 +1,15 @@
 // Writes what is made, not written: docs/flags.md from the tables of flags, docs/measured.svg from the figures in docs/benchmarks.md,
-// and the tables of metrics in other pages. The pages go to the folder that is named, or to docs.
+// and in other pages the tables of metrics, waits, stages and trace levels. The pages go to the folder that is named, or to docs.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { flagGroups } from '../dist/src/flags/flag.js'
 import { flagRules } from '../dist/src/flags/flag-help.js'
 import { flagsByName, takesValue } from '../dist/src/flags/flags.js'
+import { traceArea, traceMeanings } from '../dist/src/observe/log/trace.js'
 import * as figures from '../dist/src/observe/measure/figures.js'
+import { stageMeanings } from '../dist/src/observe/measure/slow-requests.js'
+import { waitKinds, waitMeanings } from '../dist/src/observe/measure/waits.js'
 import { flagSections } from './flags-page.mjs'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
@@ -65,16 +68,43 @@ const metricTables = {
   nodes: [figures.nodeFigures, figures.replicaFigures, figures.remoteFigures],
 }
 
-function metricRow({ name, type, labels, help }) {
-  return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${cell(help)} |\n`
+function metricCells({ name, type, labels, help }) {
+  return [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(', '), cell(help)]
 }
 
-/** A page with its tables of metrics, which stand between two comments, made anew. */
-function withMetrics(page) {
-  return page.replace(/(<!-- metrics: (\w+),.*-->\n)[\s\S]*?(?=<!-- end of metrics -->)/g, (_, comment, name) => {
-    const rows = metricTables[name].flatMap(({ metrics }) => metrics.map(metricRow))
-    return `${comment}| metric | type | labels | what it says |\n|---|---|---|---|\n${rows.join('')}`
-  })
+/** A table of a page, by its columns and the cells of its rows. */
+function table(columns, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |\n`
+  return [line(columns), `|${'---|'.repeat(columns.length)}\n`, ...rows.map(line)].join('')
+}
+
+/** The tables that pages have of what is in the program, by the kind that their first comment names. */
+const tables = {
+  metrics: (name) => {
+    const rows = metricTables[name].flatMap(({ metrics }) => metrics.map(metricCells))
+    return table(['metric', 'type', 'labels', 'what it says'], rows)
+  },
+  waits: () =>
+    table(
+      ['wait', 'a request waits for', 'a high value means'],
+      waitKinds.map((kind) => [`\`${kind}\``, waitMeanings[kind].waitsFor, waitMeanings[kind].whenHigh]),
+    ),
+  stages: () =>
+    table(
+      ['stage', 'what took the time', 'when it is high'],
+      Object.entries(stageMeanings).map(([stage, { takes, whenHigh }]) => [`\`${stage}\``, takes, whenHigh]),
+    ),
+  traces: () =>
+    table(
+      ['level', 'name', 'its lines show'],
+      Object.entries(traceArea).map(([area, level]) => [level, `\`${area}\``, traceMeanings[area]]),
+    ),
+}
+
+/** A page with its tables, which stand between two comments, made anew. */
+function withTables(page) {
+  const marked = /(<!-- (\w+): (\w+),.*-->\n)[\s\S]*?(?=<!-- end of \2 -->)/g
+  return page.replace(marked, (_, comment, kind, name) => `${comment}${tables[kind](name)}`)
 }
 
 /** The rows of the first table below a heading of a page, as arrays of cells. */
@@ -128,7 +158,7 @@ function chart(rows) {
 const folder = process.argv[2] ?? docs
 writeFileSync(join(folder, 'flags.md'), flagsPage())
 for (const page of ['observe.md', 'cluster.md']) {
-  writeFileSync(join(folder, page), withMetrics(readFileSync(join(docs, page), 'utf8')))
+  writeFileSync(join(folder, page), withTables(readFileSync(join(docs, page), 'utf8')))
 }
 const benchmarks = readFileSync(join(docs, 'benchmarks.md'), 'utf8')
 const updates = tableBelow(benchmarks, '### Updates and reads of one entity').filter(

@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
 import { flagsByName } from '../src/flags/flags.js'
-import { traceArea } from '../src/observe/log/trace.js'
 import { namesIn, pageOf, pages, root, textOf } from './documented-pages.js'
 import { RunningBroker } from './running.js'
 
@@ -84,13 +83,6 @@ const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_TORTURE',
   'RIGEL_WAL',
 ])
-
-test('docs/observe.md has every trace level of the program, and no other', async (t) => {
-  const [, section = ''] = pageOf('docs/observe.md').split('\n## Trace levels\n')
-  const [table = ''] = section.split('\n## ')
-  const levels = [...table.matchAll(/(?<=\| )\d[\d, ]*(?= \|)/g)].flatMap(([cell]) => cell.split(',').map(Number))
-  t.same(new Set(levels), new Set(Object.values(traceArea)))
-})
 
 test('docs/api.md has every path of the program, each with its verbs', async (t) => {
   const rows = pageOf('docs/api.md').split('\n').flatMap(pathsOfRow)

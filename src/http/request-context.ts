@@ -5,7 +5,12 @@ import type { Facts, Log } from '../observe/log/log.js'
 import type { DamageLog } from '../observe/log/worker-log.js'
 import type { RequestMeter } from '../observe/measure/request-counters.js'
 import type { Rejection, StageSums } from '../observe/measure/requests.js'
-import { OperationTimes, type PartitionTimes, type SpentTimes } from '../observe/measure/slow-requests.js'
+import {
+  OperationTimes,
+  type PartitionTimes,
+  type RequestStage,
+  type SpentTimes,
+} from '../observe/measure/slow-requests.js'
 import type { LoopSteps } from '../observe/measure/steps.js'
 import type { RequestMemory } from '../threads/shared-memory/request-memory.js'
 import type { Switches } from '../threads/shared-memory/switches.js'
@@ -105,27 +110,26 @@ export interface RequestSteps {
 export class Stages {
   /** The waits of the operation, while slow requests are kept. */
   readonly times = new OperationTimes()
-  readonly #facts: Record<string, string> = {}
+  readonly #taken = new Map<RequestStage, bigint>()
   #since = process.hrtime.bigint()
 
   /** The stage with this name is over. */
-  over(stage: string): void {
+  over(stage: RequestStage): void {
     const now = process.hrtime.bigint()
-    this.#facts[`${stage}_ns`] = String(now - this.#since)
+    this.#taken.set(stage, now - this.#since)
     this.#since = now
   }
 
   get facts(): Facts {
-    return this.#facts
+    return Object.fromEntries(Array.from(this.#taken, ([stage, taken]) => [`${stage}_ns`, String(taken)]))
   }
 
   /** The stages in the order in which they were over; what the operation did in the slowest of its partitions is taken out of it. */
   get spent(): SpentTimes {
     const slowest = this.times.slowest
-    const stages_ms: Record<string, number> = {}
-    for (const [name, text] of Object.entries(this.#facts)) {
-      const stage = name.slice(0, -'_ns'.length)
-      let left = BigInt(text)
+    const stages_ms: Partial<Record<RequestStage, number>> = {}
+    for (const [stage, taken] of this.#taken) {
+      let left = taken
       if (stage === 'operation' && slowest !== undefined) {
         for (const [part, partSpent] of partsOf(slowest)) {
           stages_ms[part] = toMilliseconds(partSpent)
@@ -147,7 +151,7 @@ function partsOf({
   decide_ns,
   commit_ns,
   handle_ns,
-}: PartitionTimes): readonly (readonly [string, bigint])[] {
+}: PartitionTimes): readonly (readonly [RequestStage, bigint])[] {
   const parts = [
     ['mailbox', mailbox_ns],
     ['decide', decide_ns],

@@ -1,10 +1,43 @@
 import type { Milliseconds, Nanoseconds } from '../../time.js'
 import { keptName } from '../log/secrets.js'
 
+/** What takes the time of each stage of a request, in their order, and what a long one says, as operators read it. */
+export const stageMeanings = {
+  read: { takes: 'its body arrived', whenHigh: 'a slow client' },
+  permit: {
+    takes: 'it waited for a permit to work',
+    whenHigh: 'more arrives than is finished; the other stages say where it is stuck',
+  },
+  parse: { takes: 'its payload was parsed in the HTTP thread', whenHigh: 'a large payload, or a busy processor' },
+  mailbox: {
+    takes: 'it waited in the mailbox of its partition, mostly for the turn before',
+    whenHigh: 'many updates of one partition, or a slow disk: look at `commit`',
+  },
+  decide: {
+    takes: 'its turn was decided, with all other requests in it',
+    whenHigh: 'large updates, or very many subscriptions that match',
+  },
+  commit: {
+    takes: 'its turn was written to the log, synced and applied; `log_ms` is the part of the log',
+    whenHigh: 'if it is the log, a slow disk; otherwise large turns, or a long transaction of another process',
+  },
+  handle: {
+    takes: 'it waited for a read handle of its partition',
+    whenHigh: 'long scans, or a small `-dbPoolSize`',
+  },
+  operation: {
+    takes: 'the rest of its operation',
+    whenHigh: 'a scan and its wait for a query thread, a context provider, the other partitions, a busy HTTP thread',
+  },
+  render: { takes: 'its response was rendered', whenHigh: 'a large response' },
+} as const
+
+export type RequestStage = keyof typeof stageMeanings
+
 /** Where a request spent its time. */
 export interface SpentTimes {
   /** The time of each stage in order, as far as it came. The stages of an operation within a partition are separate. */
-  readonly stages_ms: Readonly<Record<string, number>>
+  readonly stages_ms: Readonly<Partial<Record<RequestStage, number>>>
   /** The number of partitions that it asked. */
   readonly partitions: number
   /** The slowest one of them, whose times are shown. */

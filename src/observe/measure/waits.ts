@@ -237,6 +237,37 @@ class TableWaitMeter implements WaitMeter {
 export const waitKinds = ['request', 'dbConnectionPool', 'transaction', 'mailbox', 'append'] as const
 export type WaitKind = (typeof waitKinds)[number]
 
+/** What a wait is for, and what a long one says, as operators read it. */
+export interface WaitMeaning {
+  readonly waitsFor: string
+  readonly whenHigh: string
+}
+
+export const waitMeanings: Readonly<Record<WaitKind, WaitMeaning>> = {
+  request: {
+    waitsFor:
+      'one of the `-reqPoolSize` permits to work. A request gives its permit back while a query thread or a context provider works for it.',
+    whenHigh: 'More arrives than is finished. The other waits say where it is stuck.',
+  },
+  dbConnectionPool: {
+    waitsFor: 'one of the `-dbPoolSize` read handles of a partition',
+    whenHigh: 'long scans, or a small pool',
+  },
+  transaction: {
+    waitsFor: 'the write transaction of its partition, while the turn before is under way',
+    whenHigh: 'a slow disk, or a partition with more updates than it can take',
+  },
+  mailbox: {
+    waitsFor: 'its turn, from entering the mailbox of a partition until its thread takes it out',
+    whenHigh:
+      'If the wait for the transaction is low at the same time, the thread does not get to run: the processors are busy.',
+  },
+  append: {
+    waitsFor: 'the record of its turn, until etcd has it; in a cluster only',
+    whenHigh: 'slow disks of etcd, or a slow network',
+  },
+}
+
 /**
  * Where one thread records its waits for one resource. While the measurement is off nothing reads a clock or counts: callers
  * check `on` first, take `process.hrtime.bigint()` themselves and hand over the difference.
