@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { test } from 'tap'
 import type { Entity } from '../../src/model/context/entity.js'
-import { heapSize } from '../../src/model/context/entity-size.js'
+import { heapSize } from '../../src/model/context/heap-size.js'
 import { decodeEntity } from '../../src/storage/records/record.js'
 
 setFlagsFromString('--expose-gc')

@@ -2,6 +2,8 @@ import { type ApiResponse, segment } from '../../broker/operations/api.js'
 import type { Unbound } from '../../broker/operations/operation.js'
 import type { ShownAttribute, ShownEntity } from '../../broker/providers/query-plan.js'
 import type { Entity, EntityId, EntityType, Value } from '../../model/context/entity.js'
+import { renderHeld } from '../../model/context/large/large-attribute.js'
+import { LargeValue } from '../../model/context/large/large-value.js'
 import type { Query } from '../../model/context/query.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
 import { plainDate } from '../../model/context/value.js'
@@ -113,8 +115,8 @@ function attributeRead(respond: (attribute: ShownAttribute, call: Ngsi2Call) => 
 /** Compound values are JSON, with the media type that the client prefers; all others are plain text [NGSIv2 context 9.3]. */
 function valueResponse(attribute: ShownAttribute, accept: string): ApiResponse {
   const value = valueShown(attribute)
-  if (typeof value === 'object' && value !== null) {
-    return { status: 200, contentType: nameOfJson(accept), body: () => JSON.stringify(value) }
+  if (value instanceof LargeValue || (typeof value === 'object' && value !== null)) {
+    return { status: 200, contentType: nameOfJson(accept), body: () => renderHeld(value, '') }
   }
   if (!accepted(accept).some(({ range }) => takesText.has(range))) return textOnly
   return { status: 200, contentType: 'text/plain', body: scalarText(value, attribute.type) }

@@ -1,6 +1,6 @@
 import { LruCache } from '../../lru-cache.js'
 import type { Entity } from '../../model/context/entity.js'
-import { heapSize } from '../../model/context/entity-size.js'
+import { heapSize } from '../../model/context/heap-size.js'
 import type { VersionGroup, Versions } from '../../threads/shared-memory/versions.js'
 
 /** Entities that were read, and the version of their group of ids before the read. */

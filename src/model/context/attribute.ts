@@ -6,6 +6,7 @@ import {
   attributeOf,
   type HeldMetadata,
   type HeldValue,
+  isSameValue,
   metadataHeld,
   plainMetadata,
   plainValue,
@@ -16,7 +17,7 @@ import { LargeMetadata, sameElement } from './large/large-metadata.js'
 import { LargeValue } from './large/large-value.js'
 import { isOperation, operated } from './operators.js'
 import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
-import { castText, dateValue, isDateType, isUnrestricted, sameValue } from './value.js'
+import { castText, dateValue, isDateType, isUnrestricted } from './value.js'
 
 interface Making {
   readonly time: Milliseconds
@@ -154,12 +155,6 @@ export function draftedAttribute(
     created: held?.created ?? time,
     modified: time,
   })
-}
-
-function isSameValue(a: HeldValue, b: HeldValue): boolean {
-  if (a === b) return true
-  if (a instanceof LargeValue) return a.isSame(b)
-  return b instanceof LargeValue ? b.isSame(a) : sameValue(a, b)
 }
 
 function metadataAfter(held: HeldMetadata, given: readonly Metadata[]): HeldMetadata {

@@ -1,5 +1,5 @@
 import { ArrayEdits, type AttributeEdits, type Updated } from './attribute-edits.js'
-import type { Entity } from './entity.js'
+import type { Attribute, Entity } from './entity.js'
 import { type HeldAttributes, IndexedAttributes } from './held-attributes.js'
 import { LargeEdits, withoutAttributes } from './large/large-edits.js'
 import { LargeEntity } from './large/large-entity.js'
@@ -32,6 +32,12 @@ export function withUpdated(entity: Entity, updated: Updated): Entity {
   if (!(entity instanceof LargeEntity)) return { ...entity, ...updated }
   const { list, location, counted: measure } = entity
   return entity.with(updated, { list, location, measure })
+}
+
+/** An entity with some of its attributes, in their order. */
+export function showing(entity: Entity, attributes: readonly Attribute[]): Entity {
+  const shown = { ...entity, attributes }
+  return entity instanceof LargeEntity ? (LargeEntity.of(shown) ?? shown) : shown
 }
 
 export function editsOf(entity: Entity): AttributeEdits {

@@ -118,9 +118,10 @@ export interface EntityInScope {
 
 interface NamedAttribute {
   readonly name: string
-  readonly value: Value
+  /** Called when an expression reads it: a large value is materialised then. */
+  readonly value: () => Value
   /** Includes the built-in `previousValue`, `actionType`, `dateCreated`, `dateModified`. */
-  readonly metadata: readonly { readonly name: string; readonly value: Value }[]
+  readonly metadata: readonly { readonly name: string; readonly value: () => Value }[]
 }
 
 /** The name of the metadata of all attributes, an object of objects, which no attribute hides. */
@@ -132,12 +133,16 @@ export const metadataName = 'metadata'
  */
 export function namesOf(entity: EntityInScope): ExpressionScope['lookUp'] {
   const { id, type, service, servicePath, authToken, attributes } = entity
-  const names = new Map<string, Value>(Object.entries({ service, servicePath, authToken }))
-  for (const { name, value } of attributes) names.set(name, value)
-  names.set('id', id).set('type', type)
+  const texts: ReadonlyMap<string, Value> = new Map(Object.entries({ service, servicePath, authToken }))
+  const values = new Map(attributes.map(({ name, value }) => [name, value]))
   let metadata: Value | undefined
   return (name) => {
-    if (name !== metadataName) return names.get(name)
+    if (name === 'id') return id
+    if (name === 'type') return type
+    if (name !== metadataName) {
+      const value = values.get(name)
+      return value === undefined ? texts.get(name) : value()
+    }
     metadata ??= metadataOf(attributes)
     return metadata
   }
@@ -147,7 +152,7 @@ function metadataOf(attributes: readonly NamedAttribute[]): Value {
   return Object.fromEntries(
     attributes.map(({ name, metadata }) => [
       name,
-      Object.fromEntries(metadata.map((element) => [element.name, element.value])),
+      Object.fromEntries(metadata.map((element) => [element.name, element.value()])),
     ]),
   )
 }

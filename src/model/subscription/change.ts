@@ -1,7 +1,7 @@
 import type { LineContext } from '../../observe/log/log.js'
 import type { EntityEffect } from '../context/apply.js'
 import { type Attribute, type Entity, isListed, type ServicePath, type Tenant, type Value } from '../context/entity.js'
-import { metadataHeld, valueHeld } from '../context/large/large-attribute.js'
+import { isSameValue, metadataHeld, valueHeld } from '../context/large/large-attribute.js'
 import { isOperation } from '../context/operators.js'
 import type { GivenAttribute, UpdateCommand } from '../context/update.js'
 import { sameValue } from '../context/value.js'
@@ -105,7 +105,8 @@ class ChangeIndex {
 
   #isMore(name: string): boolean {
     const [was, is] = [this.before(name), this.after(name)]
-    if (was === undefined || is === undefined || was.type !== is.type || !sameValue(was.value, is.value)) return true
+    if (was === undefined || is === undefined || was.type !== is.type || !isSameValue(valueHeld(was), valueHeld(is)))
+      return true
     return sameValue(metadataValues(was), metadataValues(is))
   }
 }

@@ -5,7 +5,8 @@ import type { Change } from '../../model/subscription/change.js'
 import type { BodyTerms, ShownChange } from '../../model/subscription/message.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
-import { decodeEntity, encodeEntity } from './record.js'
+import { decodeToRead } from './large-record.js'
+import { encodeEntity } from './record.js'
 
 /** The head before both entities: a JSON array on a line of its own. Everything below is part of the format on disk. */
 type StoredHead = readonly [
@@ -44,9 +45,9 @@ export function decodeChange(text: string): ShownChange {
   const end = text.indexOf('\n')
   const [kind, tenant, changed, given, isForced, time, steps, length] = JSON.parse(text.slice(0, end)) as StoredHead
   if (end < 0 || !Number.isInteger(length)) throw new Error('it is no change')
-  const entity = decodeEntity(text.slice(end + 1, end + 1 + length))
+  const entity = decodeToRead(text.slice(end + 1, end + 1 + length))
   const was = text.slice(end + 1 + length)
-  const before = kind !== 'put' ? entity : was === '' ? undefined : decodeEntity(was)
+  const before = kind !== 'put' ? entity : was === '' ? undefined : decodeToRead(was)
   return {
     change: {
       ...{ kind, tenant: tenant as Tenant, entity, before, changed, isForced: isForced === 1 },

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { DamagedRecord } from '../../faults.js'
 import type { Entity, Tenant } from '../../model/context/entity.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
+import { decodeToRead } from './large-record.js'
 import { decodeEntity, type Located, locatedIn } from './record.js'
 
 /** The location of a record: the folder of its partition, and its key. */
@@ -17,12 +18,17 @@ export function missing(where: RecordLocation): DamagedRecord {
 }
 
 /** The entity of a record; throws `DamagedRecord` when it cannot be read. */
-export function entityOf(text: string, where: RecordLocation): Entity {
+export function entityOf(text: string, where: RecordLocation, decode = decodeEntity): Entity {
   try {
-    return decodeEntity(text)
+    return decode(text)
   } catch (fault) {
     throw damaged(where, `cannot be read (${reasonOf(fault)})`)
   }
+}
+
+/** The entity of a record, for a reader, who seldom needs the large values in it; throws `DamagedRecord` when it cannot be read. */
+export function entityToRead(text: string, where: RecordLocation): Entity {
+  return entityOf(text, where, decodeToRead)
 }
 
 /** Id and path of a record; throws `DamagedRecord` when they cannot be read. */

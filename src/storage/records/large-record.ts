@@ -4,7 +4,34 @@ import { LargeEntity } from '../../model/context/large/large-entity.js'
 import { LargeValue } from '../../model/context/large/large-value.js'
 import { measureText, valueEnd } from '../../model/context/large/text-measure.js'
 import { largeFrom } from '../../model/context/large/weight.js'
+import type { Entities } from '../../model/context/query.js'
 import { decodeEntity } from './record.js'
+
+/** Records with fewer characters are decoded as fast as they are measured. */
+const measuredFrom_characters = 32 * 1024
+
+/** The entity of a record, for a reader: large values are made only when somebody reads them, since most are shown as they stand. */
+export function decodeToRead(text: string): Entity {
+  const large = text.length < measuredFrom_characters ? undefined : decodeLarge(text, () => decodeEntity(text))
+  return large ?? decodeEntity(text)
+}
+
+/** Entities that are decoded one by one, on demand. */
+export class StoredEntities implements Entities {
+  readonly #records: readonly string[]
+
+  constructor(records: readonly string[]) {
+    this.#records = records
+  }
+
+  get length(): number {
+    return this.#records.length
+  }
+
+  *[Symbol.iterator](): Generator<Entity> {
+    for (const record of this.#records) yield decodeToRead(record)
+  }
+}
 
 /** Values with shorter texts are decoded with their entity. */
 const laidAsideFrom_characters = 2048

@@ -10,7 +10,6 @@ import type {
 import { valueHeld } from '../../model/context/large/large-attribute.js'
 import { LargeEntity } from '../../model/context/large/large-entity.js'
 import { LargeValue } from '../../model/context/large/large-value.js'
-import type { Entities } from '../../model/context/query.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { Milliseconds } from '../../time.js'
 
@@ -103,23 +102,6 @@ export function locatedIn(text: string): Located {
 }
 
 const threeTexts = /^\["(?:[^"\\]|\\.)*"(?:,"(?:[^"\\]|\\.)*"){2}/
-
-/** Entities that are decoded one by one, on demand. */
-export class StoredEntities implements Entities {
-  readonly #records: readonly string[]
-
-  constructor(records: readonly string[]) {
-    this.#records = records
-  }
-
-  get length(): number {
-    return this.#records.length
-  }
-
-  *[Symbol.iterator](): Generator<Entity> {
-    for (const record of this.#records) yield decodeEntity(record)
-  }
-}
 
 function storedAttribute(attribute: Attribute, since: number): StoredAttribute {
   const { name, type, value, created, modified, metadata, instance, isLocation } = attribute

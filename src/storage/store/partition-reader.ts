@@ -5,7 +5,7 @@ import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { Versions } from '../../threads/shared-memory/versions.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from '../environment/environment.js'
-import { entityOf, locatedAt, missing, type RecordLocation } from '../records/damage.js'
+import { entityToRead, locatedAt, missing, type RecordLocation } from '../records/damage.js'
 import {
   canBeKey,
   cellsBetween,
@@ -72,7 +72,7 @@ export class Candidate implements Located {
 
   /** The entity of the record; throws `DamagedRecord` when it cannot be read. */
   decode(text: string): Entity {
-    return entityOf(text, this.#where)
+    return entityToRead(text, this.#where)
   }
 
   get #where(): RecordLocation {
@@ -138,7 +138,7 @@ export class PartitionReader {
     let characters = 0
     for (const { text } of records) characters += text.length + entry_characters
     if (characters > limit_characters) return undefined
-    if (path !== undefined && published.has(path)) return records.map(({ text, where }) => entityOf(text, where))
+    if (path !== undefined && published.has(path)) return records.map(({ text, where }) => entityToRead(text, where))
     this.#refresh()
     const range = path === undefined ? idInAllPaths(tenant, id) : idInPath(tenant, id, path)
     for (const { key, value } of this.#environment.ids.getRange(range)) {
@@ -150,7 +150,7 @@ export class PartitionReader {
       if (characters > limit_characters) return undefined
       records.push({ text, where })
     }
-    return records.map(({ text, where }) => entityOf(text, where))
+    return records.map(({ text, where }) => entityToRead(text, where))
   }
 
   /** The paths in which an id may have records in the memtable. */

@@ -1,4 +1,5 @@
 import type { Entity } from '../../model/context/entity.js'
+import { showing } from '../../model/context/entity-forms.js'
 import { compareKeys, type SortedBy, sortKeysOf } from '../../model/context/order.js'
 import { type Query, shownAttributes } from '../../model/context/query.js'
 import { encodeEntity } from '../records/record.js'
@@ -188,5 +189,5 @@ export class SortedPage implements ResultPage {
 function shown({ text, entity }: ScanMatch, { attributes: needed, shown: names = needed }: Query): string {
   if (names.length === 0) return text
   const attributes = shownAttributes(entity, names)
-  return attributes.length === entity.attributes.length ? text : encodeEntity({ ...entity, attributes })
+  return attributes.length === entity.attributes.length ? text : encodeEntity(showing(entity, attributes))
 }

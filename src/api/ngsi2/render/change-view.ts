@@ -1,4 +1,5 @@
 import type { Value } from '../../../model/context/entity.js'
+import { type HeldValue, plainValue } from '../../../model/context/large/large-attribute.js'
 import { plainDate } from '../../../model/context/value.js'
 import { type ExpressionScope, namesOf } from '../../../model/expression/scope.js'
 import { type Change, isSmallChange } from '../../../model/subscription/change.js'
@@ -99,8 +100,8 @@ class ChangeView {
       ...{ id, type: type === '' ? 'Thing' : type },
       ...{ service: serviceOf({ tenant, service: origin.service }), servicePath: entity.path, authToken: origin.token },
       attributes: attributes.map((attribute) => ({
-        ...{ name: attribute.name, value: asSeen(attribute) },
-        metadata: attribute.metadata.map((element) => ({ name: element.name, value: asSeen(element) })),
+        ...{ name: attribute.name, value: () => asSeen(attribute) },
+        metadata: attribute.metadata.map((element) => ({ name: element.name, value: () => asSeen(element) })),
       })),
     })
   }
@@ -122,7 +123,8 @@ const madeMetadata = ['*', 'ID', 'location', 'previousValue', 'actionType', 'dat
 const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
 
 /** Expressions see dates as text. */
-function asSeen({ value, type }: { readonly value: Value; readonly type: string }): Value {
+function asSeen({ value: held, type }: { readonly value: HeldValue; readonly type: string }): Value {
+  const value = plainValue(held)
   return plainDate(value, type) ?? value
 }
 

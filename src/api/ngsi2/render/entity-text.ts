@@ -1,8 +1,9 @@
 import type { ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
-import { compareBytes, isListed, type Metadata, type Value } from '../../../model/context/entity.js'
+import { compareBytes, isListed, type Metadata } from '../../../model/context/entity.js'
 import { geometryOf } from '../../../model/context/geo/shape-parse.js'
+import { type HeldValue, renderHeld, typeShown, valueHeld } from '../../../model/context/large/large-attribute.js'
 import { ignoresShape, isMarked } from '../../../model/context/location.js'
-import { isObject, quote, renderValue, shownType } from '../../../model/context/value.js'
+import { isObject, quote, shownType } from '../../../model/context/value.js'
 
 /** The form of entities in responses [NGSIv2 context 7]. */
 export interface Representation {
@@ -74,7 +75,7 @@ export function memberText(attribute: VisibleAttribute, form: Representation['fo
 }
 
 function valueText({ value, type, byKind }: VisibleAttribute): string {
-  return renderValue(value, byKind ? '' : type)
+  return renderHeld(value, byKind ? '' : type)
 }
 
 function bodyText(attribute: VisibleAttribute): string {
@@ -83,10 +84,10 @@ function bodyText(attribute: VisibleAttribute): string {
 }
 
 /** Metadata as JSON [NGSIv2 context 2.3]. */
-export function metadataText(metadata: readonly Metadata[]): string {
+export function metadataText(metadata: readonly ShownMetadata[]): string {
   let elements = ''
   for (const element of metadata) {
-    const body = `{"type":${quote(element.type)},"value":${renderValue(element.value, element.type)}}`
+    const body = `{"type":${quote(element.type)},"value":${renderHeld(element.value, element.type)}}`
     elements += `${elements === '' ? '' : ','}${quote(element.name)}:${body}`
   }
   return `{${elements}}`
@@ -101,13 +102,15 @@ function valuesText(attributes: readonly VisibleAttribute[], { form }: Pick<Repr
 /** The names to show in order: those of `attrs` or of `metadata` [NGSIv2 context 7.1]. Empty for all. */
 export type NamesShown = readonly string[]
 
-type ShownMetadata = Metadata
+export interface ShownMetadata extends Omit<Metadata, 'value'> {
+  readonly value: HeldValue
+}
 
 /** An attribute as clients see it: one per name, with its shown type and value. */
 export interface VisibleAttribute {
   readonly name: string
   readonly type: string
-  readonly value: Value
+  readonly value: HeldValue
   readonly metadata: readonly ShownMetadata[]
   /** The value is shown by its kind, whatever its type [NGSIv2 subscriptions 6.2]. */
   readonly byKind?: true
@@ -182,15 +185,18 @@ export function visibleAttribute(attribute: ShownAttribute, metadataNames: Names
   const value = valueShown(attribute)
   return {
     name,
-    type: shownType({ type, value }),
+    type: typeShown(type, value),
     value,
     metadata: metadataShown(attribute, metadataNames),
   }
 }
 
 /** The value that clients see: for a GeoJSON Feature its geometry, unless the type is to be ignored [NGSIv2 context 3.5]. */
-export function valueShown({ type, value, metadata }: ShownAttribute): Value {
-  if (type !== 'geo:json' || !isObject(value) || ignoresShape(metadata)) return value
+export function valueShown(attribute: ShownAttribute): HeldValue {
+  const { type, metadata } = attribute
+  if (type !== 'geo:json' || ignoresShape(metadata)) return valueHeld(attribute)
+  const { value } = attribute
+  if (!isObject(value)) return value
   const geometry = geometryOf(value)
   return geometry.ok ? geometry.value : value
 }

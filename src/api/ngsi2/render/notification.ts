@@ -1,4 +1,4 @@
-import { type Attribute, isListed, type Metadata } from '../../../model/context/entity.js'
+import { type Attribute, isListed } from '../../../model/context/entity.js'
 import { quote } from '../../../model/context/value.js'
 import { alterationFor, type Change, indexOf } from '../../../model/subscription/change.js'
 import type { BodyTerms } from '../../../model/subscription/message.js'
@@ -9,6 +9,7 @@ import {
   builtinAttribute,
   clientAttributes,
   expiration,
+  type ShownMetadata,
   type VisibleAttribute,
   visibleAttribute,
 } from './entity-text.js'
@@ -148,14 +149,14 @@ function notifiedAttribute(attribute: Attribute, names: readonly string[], chang
   return added.length === 0 ? visible : { ...visible, metadata: [...visible.metadata, ...added] }
 }
 
-function actionType({ name }: Attribute, change: Change): Metadata | undefined {
+function actionType({ name }: Attribute, change: Change): ShownMetadata | undefined {
   const index = indexOf(change)
   if (change.kind === 'remove' || !isListed(name, index.given)) return undefined
   const isNew = index.before(name) === undefined
   return { name: 'actionType', type: 'Text', value: isNew ? 'append' : 'update' }
 }
 
-function previousValue(attribute: Attribute, change: Change): Metadata | undefined {
+function previousValue(attribute: Attribute, change: Change): ShownMetadata | undefined {
   const was = change.kind === 'put' ? indexOf(change).before(attribute.name) : attribute
   if (was === undefined) return undefined
   const { type, value } = visibleAttribute(was, [])

@@ -1,7 +1,7 @@
 import type { Milliseconds } from '../../../time.js'
 import type { Attribute, Metadata, Value } from '../entity.js'
 import { attributeFrame, type Measure, measureOfAttribute, sizeOfMetadata, valueMeasure } from '../entity-size.js'
-import { shownType } from '../value.js'
+import { renderValue, sameValue, shownType } from '../value.js'
 import { LargeMetadata } from './large-metadata.js'
 import { LargeValue } from './large-value.js'
 import { weightOfMetadata, weightOfValue } from './weight.js'
@@ -106,13 +106,30 @@ function preparedMetadata(metadata: readonly Metadata[], from: number): HeldMeta
 }
 
 /** The value of an attribute, not materialised if it is large. */
-export function valueHeld(attribute: Attribute): HeldValue {
+export function valueHeld(attribute: Pick<Attribute, 'value'>): HeldValue {
   return attribute instanceof LargeAttribute ? attribute.heldValue : attribute.value
 }
 
 /** The metadata of an attribute, not materialised if there is much of it. */
 export function metadataHeld(attribute: Attribute): HeldMetadata {
   return attribute instanceof LargeAttribute ? attribute.heldMetadata : attribute.metadata
+}
+
+/** Whether two values are equal; as `sameValue`, of large ones by their texts. */
+export function isSameValue(a: HeldValue, b: HeldValue): boolean {
+  if (a === b) return true
+  if (a instanceof LargeValue) return a.isSame(b)
+  return b instanceof LargeValue ? b.isSame(a) : sameValue(a, b)
+}
+
+/** Renders a value as `renderValue` does: a large one as the text that it was read as, without materialising it. */
+export function renderHeld(held: HeldValue, type: string): string {
+  return held instanceof LargeValue ? held.json : renderValue(held, type)
+}
+
+/** The type that clients see of a value with this type, which may be empty. */
+export function typeShown(type: string, held: HeldValue): string {
+  return shownType({ type, value: held instanceof LargeValue ? [] : held })
 }
 
 export function plainValue(held: HeldValue): Value {
@@ -126,9 +143,7 @@ export function plainMetadata(held: HeldMetadata): readonly Metadata[] {
 /** The type that clients of NGSIv2 see; does not materialise a large value. */
 export function shownTypeOf(attribute: Attribute): string {
   const { type } = attribute
-  if (type !== '') return type
-  const value = valueHeld(attribute)
-  return shownType({ type, value: value instanceof LargeValue ? [] : value })
+  return type === '' ? typeShown(type, valueHeld(attribute)) : type
 }
 
 /** What an attribute adds to the measure of its entity. */

@@ -122,6 +122,11 @@ export class LargeValue {
     return this.#text
   }
 
+  /** The text that `JSON.stringify` gives, written if need be. */
+  get json(): string {
+    return this.text ?? JSON.stringify(this.value)
+  }
+
   get value(): Value {
     this.#value ??= this.#made === undefined ? this.#joined() : this.#made()
     return this.#value
