@@ -3,10 +3,12 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { valueGiven } from '../../src/model/context/large/large-given.js'
 import { LargeValue } from '../../src/model/context/large/large-value.js'
+import { writeInSteps } from '../../src/model/context/large/written-value.js'
 import { updateActions } from '../../src/model/context/update.js'
 import type { DeliveryStats } from '../../src/model/subscription/notice.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
 import { decodeCommands, decodeReplies, encodeCommands, encodeReplies } from '../../src/partition/turn/encoding.js'
+import { atOnce } from '../../src/slices.js'
 import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import { at, id, path, tenant, type } from '../given.js'
 import { nthId } from '../subscription/given.js'
@@ -178,6 +180,18 @@ test('a large value is sent as a text of its own, and made when somebody reads i
     t.strictSame(operated && valueGiven(operated), { $push: { $each: items } }, 'an operation is carried out')
   }
   t.strictSame(plain(decoded), plain([update, update]))
+})
+
+test('a value that was written while its request was read is not written again', async (t) => {
+  const value = ['is written']
+  atOnce(writeInSteps(value))
+  value[0] = 'is not written again'
+  const update: Command = {
+    ...{ kind: 'update', sequence: 1 as Sequence, time: at(1), tenant, path: path('/'), id: id('E'), action: 'APPEND' },
+    attributes: [{ name: 'a', instance: '', type: '', metadata: [], value }],
+    origin: { correlator: 'c', token: '' },
+  }
+  t.strictSame(encodeCommands([update]).bodies, ['["is written"]'])
 })
 
 test('what elements of one request share is sent once', async (t) => {

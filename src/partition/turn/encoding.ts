@@ -3,6 +3,7 @@ import { largeGiven } from '../../model/context/large/large-given.js'
 import { LargeValue } from '../../model/context/large/large-value.js'
 import { measureText } from '../../model/context/large/text-measure.js'
 import { weightOfValue } from '../../model/context/large/weight.js'
+import { textWritten } from '../../model/context/large/written-value.js'
 import { isOperation } from '../../model/context/operators.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../../model/context/update.js'
 import { type PackedToken, packedToken, unpackedToken } from '../../model/subscription/notice.js'
@@ -232,14 +233,15 @@ function packedAttribute(
   const elements = metadata.map(packedMetadata)
   if (value === undefined) return [name, instance, type, elements, location ?? 0]
   if (!isApart(value)) return [name, instance, type, elements, location ?? 0, value]
-  bodies.push(JSON.stringify(value))
+  bodies.push(textWritten(value) ?? JSON.stringify(value))
   return [name, instance, type, elements, location ?? 0, 0, 1]
 }
 
 /** Whether a value is so large that its partition should not materialise it only to store it. An operation is carried out. */
-function isApart(value: Value): boolean {
+function isApart(value: Value): value is Exclude<Value, string | number | boolean | null> {
   if (typeof value !== 'object' || value === null) return false
-  return weightOfValue(value, apartFrom_weight) >= apartFrom_weight && !isOperation(value)
+  const isLarge = textWritten(value) !== undefined || weightOfValue(value, apartFrom_weight) >= apartFrom_weight
+  return isLarge && !isOperation(value)
 }
 
 const apartFrom_weight = 1000

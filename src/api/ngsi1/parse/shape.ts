@@ -9,6 +9,7 @@ import {
 } from '../../../json-reader.js'
 import { hasForbidden, hasForbiddenInId, type Value } from '../../../model/context/entity.js'
 import { maxValues } from '../../../model/context/entity-size.js'
+import { writeInSteps, writtenFrom_parts } from '../../../model/context/large/written-value.js'
 import { err, ok, type Result } from '../../../result.js'
 import type { Steps } from '../../../slices.js'
 
@@ -250,8 +251,9 @@ class CompoundReader {
   *read(json: JsonArray | JsonObject): Steps<CompoundValue> {
     const stored = yield* this.#compound(json, '')
     const { values: number } = this.#walk
-    if (number <= maxValues) return { stored, refusal: this.#doubled }
-    return { stored: '', refusal: { kind: 'tooMany', of: 'values', number, max: maxValues } }
+    if (number > maxValues) return { stored: '', refusal: { kind: 'tooMany', of: 'values', number, max: maxValues } }
+    if (number >= writtenFrom_parts) yield* writeInSteps(stored)
+    return { stored, refusal: this.#doubled }
   }
 
   *#compound(json: JsonArray | JsonObject, path: string): Steps<Value> {

@@ -1,6 +1,7 @@
 import type { ApiResponse } from '../../../broker/operations/api.js'
 import { maxValueLevels, objectOf } from '../../../json-reader.js'
 import { hasForbidden, type Metadata, type Value } from '../../../model/context/entity.js'
+import { writeInSteps, writtenFrom_parts } from '../../../model/context/large/written-value.js'
 import { isOperator, mayStandTogether } from '../../../model/context/operators.js'
 import type { GivenAttribute } from '../../../model/context/update.js'
 import {
@@ -196,17 +197,20 @@ function hasParts({ value }: { readonly value?: Value | undefined }): boolean {
 export function* readValue(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
   const reader = new ValueReader()
   const value = yield* reader.read(tree, 0, '')
-  return reader.refusal === undefined ? ok({ value, isForbidden: reader.isForbidden }) : err(reader.refusal)
+  if (reader.refusal !== undefined) return err(reader.refusal)
+  if (reader.parts >= writtenFrom_parts) yield* writeInSteps(value)
+  return ok({ value, isForbidden: reader.isForbidden })
 }
 
 class ValueReader {
   isForbidden = false
   refusal: ApiResponse | undefined
-  #parts = 0
+  /** The members and items that were read. */
+  parts = 0
 
   #mayPause(): boolean {
-    this.#parts += 1
-    return this.#parts % partsAtOnce === 0
+    this.parts += 1
+    return this.parts % partsAtOnce === 0
   }
 
   *read(tree: Tree, level: number, path: string): Steps<Value> {

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { parseUpdate } from '../../../src/api/ngsi1/parse/update-payload.js'
+import { parseBatch } from '../../../src/api/ngsi2/parse/entities.js'
+import type { Value } from '../../../src/model/context/entity.js'
+import { textWritten, writeInSteps } from '../../../src/model/context/large/written-value.js'
+import { atOnce, type Steps } from '../../../src/slices.js'
+
+const compound = fc
+  .letrec<{ value: Value }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom<Value>(null, true, '', '"\\', '\ud800', '\u2028', -0, 1e21, [], {}),
+      fc.string({ unit: 'binary' }),
+      fc.array(tie('value'), { maxLength: 5 }),
+      fc.dictionary(fc.constantFrom('b', 'a', '7', '10', '"', '__proto__', '\ud800'), tie('value'), { maxKeys: 5 }),
+    ),
+  }))
+  .value.filter((value) => typeof value === 'object' && value !== null)
+
+test('a value is written in steps as JSON.stringify writes it', async (t) => {
+  fc.assert(
+    fc.property(compound, (value) => {
+      atOnce(writeInSteps(value))
+      assert.equal(value !== null && typeof value === 'object' && textWritten(value), JSON.stringify(value))
+    }),
+  )
+  t.pass()
+})
+
+test('no step writes more than some hundred members', async (t) => {
+  const members = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`k${at}`, at]))
+  for (const value of [members, { deep: [members] }, Object.values(members)]) {
+    t.ok(stepsOf(writeInSteps(value)) >= 30)
+  }
+})
+
+test('a large value that a request gives is written while the request is read', async (t) => {
+  const members = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`k${at}`, `${at}`]))
+  const body = JSON.stringify({ actionType: 'append', entities: [{ id: 'E', type: 'T', a: { value: members } }] })
+  const batch = atOnce(parseBatch(body, 'normalized'))
+  const attribute = { name: 'a', type: 'T', value: members }
+  const elements = [{ id: 'E', attributes: [attribute, { name: 'b', type: 'T', value: '1' }] }]
+  const update = atOnce(parseUpdate(JSON.stringify({ contextElements: elements, updateAction: 'APPEND' }), false))
+  for (const given of [batch.ok && batch.value.entities[0], update.ok && update.value.elements[0]]) {
+    const value = given ? given.attributes[0]?.value : undefined
+    t.equal(typeof value === 'object' && value !== null && textWritten(value), JSON.stringify(members))
+  }
+})
+
+function stepsOf(steps: Steps<unknown>): number {
+  let number = 0
+  while (steps.next().done !== true) number += 1
+  return number
+}
