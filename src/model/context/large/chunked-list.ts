@@ -6,6 +6,7 @@ class Chunk<Item> {
   readonly items: readonly Item[]
   /** The position in the chunk of the first item of each text; made on demand, and valid for as long as the chunk lives. */
   #positions: ReadonlyMap<string, number> | undefined
+  #wasSearched = false
 
   /** @param positions when they are known */
   constructor(items: readonly Item[], positions?: ReadonlyMap<string, number>) {
@@ -16,6 +17,21 @@ class Chunk<Item> {
   positions(textOf: (item: Item) => string): ReadonlyMap<string, number> {
     this.#positions ??= firstPositions(this.items, textOf)
     return this.#positions
+  }
+
+  /**
+   * The texts among these that its items have. The first search reads the items: many lists are searched only once, and positions of
+   * tens of thousands of items take longer than everything else that is done with them.
+   */
+  textsIn(
+    texts: ReadonlySet<string> | ReadonlyMap<string, unknown>,
+    textOf: (item: Item) => string,
+  ): readonly string[] {
+    if (this.#positions === undefined && (!this.#wasSearched || texts.size > this.items.length)) {
+      this.#wasSearched = true
+      return textsRead(this.items, texts, textOf)
+    }
+    return textsInBoth(this.positions(textOf), texts)
   }
 }
 
@@ -78,7 +94,7 @@ export class ChunkedList<Item> {
     const found = new Set<string>()
     for (const chunk of this.#chunks) {
       if (found.size === texts.size) break
-      for (const text of textsIn(chunk.positions(textOf), texts)) found.add(text)
+      for (const text of chunk.textsIn(texts, textOf)) found.add(text)
     }
     return found
   }
@@ -97,9 +113,9 @@ export class ChunkedList<Item> {
     let left = others.size
     const chunks = this.#chunks.map((chunk) => {
       if (left === 0) return chunk
-      const positions = chunk.positions(textOf)
-      const texts = textsIn(positions, others)
+      const texts = chunk.textsIn(others, textOf)
       if (texts.length === 0) return chunk
+      const positions = chunk.positions(textOf)
       const items = chunk.items.slice()
       for (const text of texts) {
         const [at, other] = [positions.get(text), others.get(text)]
@@ -149,7 +165,7 @@ export class ChunkedList<Item> {
     let length = this.length
     const chunks: Chunk<Item>[] = []
     for (const chunk of this.#chunks) {
-      const left = textsIn(chunk.positions(textOf), texts).length > 0 ? new Chunk(chunk.items.filter(stays)) : chunk
+      const left = chunk.textsIn(texts, textOf).length > 0 ? new Chunk(chunk.items.filter(stays)) : chunk
       length -= chunk.items.length - left.items.length
       if (left.items.length > 0) chunks.push(left)
     }
@@ -237,8 +253,23 @@ function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   return chunksOf(items).map((chunk) => chunk.items)
 }
 
+function textsRead<Item>(
+  items: readonly Item[],
+  texts: ReadonlySet<string> | ReadonlyMap<string, unknown>,
+  textOf: (item: Item) => string,
+): readonly string[] {
+  let found: string[] | undefined
+  for (const item of items) {
+    const text = textOf(item)
+    if (!texts.has(text)) continue
+    found ??= []
+    found.push(text)
+  }
+  return found ?? noTexts
+}
+
 /** The texts that are in both, by a look at each of the fewer ones. */
-function textsIn(
+function textsInBoth(
   positions: ReadonlyMap<string, number>,
   texts: ReadonlySet<string> | ReadonlyMap<string, unknown>,
 ): readonly string[] {

@@ -10,6 +10,8 @@ interface Member {
   readonly value: Value
   /** Its JSON in the object or array. */
   readonly written: string
+  /** The measure of its value. */
+  readonly measure: ValueMeasure
 }
 
 /** Most items never need their canonical text. */
@@ -29,6 +31,10 @@ class Item implements Member {
   get written(): string {
     return JSON.stringify(this.value)
   }
+
+  get measure(): ValueMeasure {
+    return valueMeasure(this.value)
+  }
 }
 
 class Property implements Member {
@@ -42,6 +48,10 @@ class Property implements Member {
 
   get written(): string {
     return `${JSON.stringify(this.text)}:${JSON.stringify(this.value)}`
+  }
+
+  get measure(): ValueMeasure {
+    return valueMeasure(this.value)
   }
 }
 
@@ -60,14 +70,30 @@ class Written implements Member {
   }
 
   get text(): string {
-    this.#text ??= this.#key ?? canonical(this.value)
+    this.#text ??= this.#key ?? (isScalar(this.written, 0) ? this.written : canonical(this.value))
     return this.#text
+  }
+
+  get measure(): ValueMeasure {
+    const isPlain = isScalar(this.written, this.#from) && this.written.charCodeAt(this.#from) !== quotationMark
+    return isPlain ? plainMeasure : valueMeasure(this.value)
   }
 
   get value(): Value {
     return JSON.parse(this.written.slice(this.#from)) as Value
   }
 }
+
+/** Whether the value that begins there in a text is no array or object: its canonical text is then its JSON. */
+function isScalar(text: string, from: number): boolean {
+  const first = text.charCodeAt(from)
+  return first !== openBracket && first !== openBrace
+}
+
+const [openBracket, openBrace, quotationMark] = [0x5b, 0x7b, 0x22]
+
+/** The measure of numbers, `true`, `false` and `null`. */
+const plainMeasure = valueMeasure(null)
 
 /** Objects list keys that are numbers before all others, so these have no position of their own. */
 function isPlaced({ text }: Member): boolean {
@@ -177,13 +203,18 @@ export class LargeValue {
 
   /** The object with members set, and others removed. */
   changed(set: Members, unset: Members): LargeValue {
+    return this.#withSet(set).#without(new Set(Object.keys(unset)))
+  }
+
+  #withSet(set: Members): LargeValue {
     const given = new Map<string, Member>(Object.entries(set).map(([text, value]) => [text, new Property(text, value)]))
+    if (given.size === 0) return this
     const dropped: Member[] = []
     const list = this.#list.withReplaced(given, textOf, (held) => dropped.push(held))
     const held = new Set(dropped.map(textOf))
     const written = [...given.values()]
     const added = written.filter(({ text }) => !held.has(text))
-    return this.#with(list.inserted(list.length, added), written, dropped).#without(new Set(Object.keys(unset)))
+    return this.#with(list.inserted(list.length, added), written, dropped)
   }
 
   get #list(): ChunkedList<Member> {
@@ -196,6 +227,7 @@ export class LargeValue {
   }
 
   #without(texts: ReadonlySet<string>): LargeValue {
+    if (texts.size === 0) return this
     const dropped: Member[] = []
     const left = this.#list.without(texts, textOf, (member) => dropped.push(member))
     return this.#with(left, [], dropped)
@@ -208,8 +240,7 @@ export class LargeValue {
     if (this.#measure !== undefined) {
       let { size, values } = this.#measure
       for (const [members, sign] of [[added, 1] as const, [dropped, -1] as const]) {
-        for (const { text, value } of members) {
-          const measure = valueMeasure(value)
+        for (const { text, measure } of members) {
           size += sign * (measure.size + (this.kind === 'array' ? item_frame : member_frame + text.length))
           values += sign * (measure.values + 1)
         }
