@@ -57,8 +57,9 @@ test('rigel key prints a key and the line that stands for it, which does not hav
   t.notOk(line.includes(key))
   t.notOk(readFileSync(file, 'utf8').includes(writer))
   for (const wrong of [[], ['a b'], ['a', '--tenants', 'x-y'], ['a', 'b'], ['a', '--nothing']]) {
-    t.equal(spawnSync(process.execPath, [program, ...wrong]).status, 1, wrong.join(' '))
+    t.equal(spawnSync(process.execPath, [program, ...wrong]).status, 2, wrong.join(' '))
   }
+  t.equal(spawnSync(process.execPath, [program, 'a', '--file', '/dev/null/file']).status, 1, 'what cannot be done')
   t.match(execFileSync(process.execPath, [brokerProgram, 'help', 'key'], { encoding: 'utf8' }), /^rigel key NAME/)
 })
 

@@ -14,6 +14,7 @@ const others = new Set([
   'process_cpu_system_seconds_total',
   'process_open_fds',
   'process_max_fds',
+  'process_start_time_seconds',
 ])
 
 /** Labels that Prometheus gives to every metric. */
@@ -24,9 +25,19 @@ interface Panel {
   readonly type: string
   readonly description?: string
   readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[]
+  /** Of a row: whether it is folded, and the panels that it has then. */
+  readonly collapsed?: boolean
+  readonly panels?: readonly Panel[]
 }
-const dashboard: { readonly panels: readonly Panel[] } = JSON.parse(fileText('deploy/grafana/rigel.json'))
-const queries = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })))
+interface Annotation {
+  readonly name: string
+  readonly expr: string
+  readonly useValueForTime: string
+}
+const dashboard: { readonly panels: readonly Panel[]; readonly annotations: { readonly list: readonly Annotation[] } } =
+  JSON.parse(fileText('deploy/grafana/rigel.json'))
+const panels = dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])])
+const queries = panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })))
 const rules = Array.from(
   fileText(rulesFile).matchAll(/- alert: (\w+)\n {8}expr: (?:\|\n((?: {10}.*\n)+)|(.*)\n)[\s\S]*?runbook: (\S+)\n/g),
   ([, name = '', block = '', line = '', runbook = '']) => ({ name, expr: block === '' ? line : block.trim(), runbook }),
@@ -79,9 +90,21 @@ test('the dashboard shows every metric', async (t) => {
 })
 
 test('every panel has a title and says what it shows', async (t) => {
-  for (const { type, title, description = '' } of dashboard.panels) {
+  for (const { type, title, description = '' } of panels) {
     t.ok(title !== '' && (type === 'row' || description !== ''), title)
   }
+})
+
+test('rows that most brokers have nothing for are folded, and the starts of brokers are marked', async (t) => {
+  const folded = dashboard.panels.filter(({ collapsed }) => collapsed === true)
+  t.same(
+    folded.map(({ title }) => title.split(' ', 1).join()),
+    ['Waits', 'Cluster'],
+  )
+  for (const row of folded) t.ok((row.panels ?? []).length > 3, `${row.title} has its panels inside`)
+  const [starts, ...more] = dashboard.annotations.list
+  t.same([starts?.name, starts?.useValueForTime, more], ['Starts', 'on', []])
+  t.same(unknownNames(starts?.expr ?? ''), [])
 })
 
 test('promtool can parse every query of the dashboard', { skip: promtool.skip }, async (t) => {

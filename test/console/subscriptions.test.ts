@@ -142,6 +142,23 @@ test('why nothing is sent is said for each condition, as it is when something is
   )
 })
 
+test('a change would not be notified to a receiver that is paused after failed attempts', async (t) => {
+  const gone = await subscribe({
+    subject: { entities: [{ id: 'Gate1' }] },
+    notification: { http: { url: 'http://127.0.0.1:9/gone' } },
+  })
+  await store({ id: 'Gate1', type: 'Gate', open: { type: 'Boolean', value: true } })
+  let explanation: { wouldNotify?: unknown; why?: unknown } = {}
+  await until(async () => {
+    const { entities } = Object(await read(`/admin/subscriptions/${gone}/explain?entity=Gate1`))
+    explanation = Object(entities[0])
+    return Array.from(Object(explanation).conditions, (each) => Object(each)).some(
+      ({ condition, fits }) => condition === 'receiver' && fits === false,
+    )
+  }, 'the receiver is paused')
+  t.match(explanation, { wouldNotify: false, why: 'the receiver is paused after failed attempts' })
+})
+
 test('to explain changes nothing: the next change is notified or not as before', async (t) => {
   const quick = await subscribe({
     subject: { entities: [{ id: 'Lamp1' }] },

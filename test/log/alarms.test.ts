@@ -113,11 +113,11 @@ test('every alarm is traced on level 243, also the repeated ones', async (t) => 
   )
 })
 
-test('beyond the limit the oldest alarm is forgotten', async (t) => {
+test('beyond the limit the oldest alarm is forgotten, which counts as its release and is logged', async (t) => {
   const { alarms, takeLines } = given({ kept: 2 })
   for (const url of ['a', 'b', 'c']) alarms.raise('ForwardingError', url, 'bad')
-  t.same(alarms.counts.ForwardingError, { active: 2, raised: 3, released: 0, relapsed: 0 })
-  takeLines()
+  t.same(alarms.counts.ForwardingError, { active: 2, raised: 3, released: 1, relapsed: 0 })
+  t.match(takeLines().at(-1), /^WARN Releasing alarm ForwardingError a \(forgotten/)
   alarms.release('ForwardingError', 'a')
   t.same(takeLines(), [], 'the forgotten one')
   alarms.release('ForwardingError', 'b')

@@ -56,7 +56,9 @@ export function explanationOf(
     matcher.remove(alone.id)
     return outcomes.has(alone.id) ? outcomes.get(alone.id) : 'not meant'
   }
-  const why = subscription.onChange === undefined ? 'not triggered' : outcomeOf(subscription)
+  const untriggered = subscription.onChange === undefined ? 'not triggered' : outcomeOf(subscription)
+  const ofDelivery = deliveryConditions(shown, queueMax)
+  const why = untriggered ?? whyNotSent(ofDelivery)
   const plain = plainOf(subscription, explained.tenant)
   const fits = (requires: TriedCondition['requires']): boolean => {
     const outcome = outcomeOf({ ...plain, ...requires })
@@ -70,10 +72,7 @@ export function explanationOf(
     servicePath: entity.path,
     wouldNotify: why === undefined,
     why,
-    conditions: [
-      ...tried.map(({ requires, ...condition }) => ({ ...condition, fits: fits(requires) })),
-      ...deliveryConditions(shown, queueMax),
-    ],
+    conditions: [...tried.map(({ requires, ...condition }) => ({ ...condition, fits: fits(requires) })), ...ofDelivery],
   }
 }
 
@@ -112,6 +111,13 @@ function deliveryConditions({ delivery }: ShownSubscription, queueMax: number): 
       held: `${queueDepth} waiting`,
     },
   ]
+}
+
+/** Why a notice that is made would not be sent at once; undefined when it would be. */
+function whyNotSent(conditions: readonly ExplainedCondition[]): string | undefined {
+  const held = conditions.find(({ fits }) => !fits)
+  if (held === undefined) return undefined
+  return held.condition === 'receiver' ? 'the receiver is paused after failed attempts' : 'the outbox is full'
 }
 
 /** A condition to try, with the parts of a subscription that has no other condition. */

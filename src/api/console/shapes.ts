@@ -357,9 +357,9 @@ export interface Explanation {
   readonly id: string
   readonly type: string
   readonly servicePath: string
-  /** Whether a notice would be made now; the last conditions say whether it would be sent at once. */
+  /** Whether a notice would be made now and sent at once. */
   readonly wouldNotify: boolean
-  /** Why not, in the words of the trace. */
+  /** Why not: in the words of the trace, or what holds the delivery up. */
   readonly why?: string | undefined
   readonly conditions: readonly ExplainedCondition[]
 }

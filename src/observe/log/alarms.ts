@@ -136,12 +136,12 @@ export class Alarms {
     this.#changed()
   }
 
-  #end(alarm: Alarm, subject: string, context: LineContext | undefined): void {
+  #end(alarm: Alarm, subject: string, context: LineContext | undefined, note = ''): void {
     const { kind, occurrences } = alarm
     this.#active.delete(`${kind} ${subject}`)
     this.#counts[kind].active -= 1
     this.#counts[kind].released += 1
-    const text = `Releasing alarm ${shown(kind, subject)}`
+    const text = `Releasing alarm ${shown(kind, subject)}${note}`
     this.#say(kind, text, context)
     this.#log.trace('alarm', text, { occurrences }, context)
     this.#changed()
@@ -151,11 +151,11 @@ export class Alarms {
     this.#settings.changed?.(this.#counts)
   }
 
+  /** It counts as released, so that what was raised is either active or released. */
   #forgetOldest(): void {
-    for (const [key, { kind, held }] of this.#active) {
-      clearTimeout(held)
-      this.#active.delete(key)
-      this.#counts[kind].active -= 1
+    for (const alarm of this.#active.values()) {
+      clearTimeout(alarm.held)
+      this.#end(alarm, alarm.subject, undefined, ' (forgotten: too many others are active)')
       return
     }
   }

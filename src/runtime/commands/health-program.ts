@@ -3,16 +3,27 @@ import { get as getByHttps } from 'node:https'
 
 const help = `rigel health [URL]
 
-Asks a broker whether it is ready, and ends with 0 if it is, with 1 and the reason if not. Without a URL it is the one on
-this machine: its port is that of ORION_PORT or 1026, by HTTPS where ORION_HTTPS is true.
+Asks a broker whether it is ready, and ends with 0 if it is, with 1 and the reason if not, and with 2 for a wrong command line.
+Without a URL it is the one on this machine: its port is that of ORION_PORT or 1026, by HTTPS where ORION_HTTPS is true.
 `
 
 /** Below the limit of the caller: a container engine gives up after five seconds. */
 const limit_ms = 4000
 
-const [word] = process.argv.slice(2)
+const [word, ...more] = process.argv.slice(2)
 if (word === '--help' || word === '-h') process.stdout.write(help)
+else if (more.length > 0) wrong(`'${more[0]}' is one word too many`)
+else if (word !== undefined && !isUrl(word)) wrong(`'${word}' is no URL of HTTP`)
 else checkHealth(word ?? ownUrl())
+
+function isUrl(word: string): boolean {
+  return URL.canParse(word) && /^https?:/i.test(word)
+}
+
+function wrong(reason: string): void {
+  process.stderr.write(`${reason}\n'rigel help health' says what it takes\n`)
+  process.exitCode = 2
+}
 
 function ownUrl(): string {
   const { ORION_PORT: port = '1026', ORION_HTTPS: https } = process.env
@@ -20,7 +31,8 @@ function ownUrl(): string {
 }
 
 function checkHealth(url: string): void {
-  if (!URL.canParse(url) || !/^https?:/i.test(url)) {
+  // The port of the environment may make it none.
+  if (!isUrl(url)) {
     end(`${url} is no URL of HTTP`)
     return
   }

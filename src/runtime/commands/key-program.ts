@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { commandCodes } from '../../data/offline/command.js'
 import { isKeyName, makeApiKey, parseTenants } from '../../flags/api-keys.js'
 
 const help = `rigel key NAME [--tenants LIST] [--read] [--file FILE]
@@ -11,6 +12,8 @@ only its hash: the key is shown now and never again.
   --tenants LIST   tenants, separated by commas; - is the default one (default: *, all of them)
   --read           for reading only (default: for writing too)
   --file FILE      append the line to this file, which is made if missing, and print the key alone
+
+The exit code is 0 when it is done, 1 when not, and 2 for a wrong command line.
 `
 
 const options = {
@@ -20,27 +23,45 @@ const options = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-try {
-  run()
-} catch (fault) {
-  process.stderr.write(`rigel key: ${fault instanceof Error ? fault.message : String(fault)}\n`)
-  process.exitCode = 1
+interface Wanted {
+  readonly name: string
+  readonly tenants: string
+  readonly isReader: boolean
+  readonly file: string | undefined
 }
 
-function run(): void {
+const wanted = attempted(commandCodes.notTried, read)
+if (wanted === 'help') process.stdout.write(help)
+else if (wanted !== undefined) attempted(commandCodes.failed, () => write(wanted))
+
+/** Carries out a step; a fault is told and makes the exit code. */
+function attempted<Outcome>(code: number, step: () => Outcome): Outcome | undefined {
+  try {
+    return step()
+  } catch (fault) {
+    process.stderr.write(`rigel key: ${fault instanceof Error ? fault.message : String(fault)}\n`)
+    process.exitCode = code
+    return undefined
+  }
+}
+
+/** Reads the command line; throws what is wrong with it. */
+function read(): Wanted | 'help' {
   const { values, positionals } = parseArgs({ args: process.argv.slice(2), options, allowPositionals: true })
-  if (values.help) process.stdout.write(help)
+  if (values.help) return 'help'
+  const [name = '', ...more] = positionals
+  if (!isKeyName(name) || more.length > 0)
+    throw new Error(`one name is needed, of 1 to 64 letters, digits, dots, dashes and underscores\n\n${help}`)
+  const tenants = parseTenants(values.tenants, true)
+  if (!tenants.ok) throw new Error(`--tenants: ${tenants.error}`)
+  return { name, tenants: values.tenants, isReader: values.read, file: values.file }
+}
+
+function write({ name, tenants, isReader, file }: Wanted): void {
+  const { key, line } = makeApiKey(name, tenants, !isReader)
+  if (file === undefined) process.stdout.write(`key   ${key}\nline  ${line}\n`)
   else {
-    const [name = '', ...more] = positionals
-    if (!isKeyName(name) || more.length > 0)
-      throw new Error(`one name is needed, of 1 to 64 letters, digits, dots, dashes and underscores\n\n${help}`)
-    const tenants = parseTenants(values.tenants, true)
-    if (!tenants.ok) throw new Error(`--tenants: ${tenants.error}`)
-    const { key, line } = makeApiKey(name, values.tenants, !values.read)
-    if (values.file === undefined) process.stdout.write(`key   ${key}\nline  ${line}\n`)
-    else {
-      appendFileSync(values.file, `${line}\n`, { mode: 0o644 })
-      process.stdout.write(`${key}\n`)
-    }
+    appendFileSync(file, `${line}\n`, { mode: 0o644 })
+    process.stdout.write(`${key}\n`)
   }
 }
