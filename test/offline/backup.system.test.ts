@@ -11,7 +11,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
@@ -97,7 +97,7 @@ test('a backup under load has what was answered before it, and nothing without w
     const before = writers.map(({ acknowledged }) => acknowledged)
     const backup = join(folder, `backup-${round}`)
     const taken = await rigelProgram(['backup', backup, '--url', broker.url])
-    t.match(taken, { code: 0, output: /backup of .*Z, 2 partitions, \d+ bytes/, errors: '' })
+    t.match(taken, { code: 0, output: /backup of .*Z, 2 partitions, \d+\.\d [kM]B, in/, errors: '' })
     // What follows is quicker alone.
     if (round === rounds) goesOn = false
     const restored = join(folder, `restored-${round}`)
@@ -334,7 +334,6 @@ function ofFormat(backup: string, format: number): void {
 
 test('an archive that is not whole, or holds something else, makes no backup', async (t) => {
   const whole = Buffer.from(await (await fetch(`${broker.url}/admin/backup`)).arrayBuffer())
-  const { createServer } = await import('node:http')
   let sent: Buffer = whole
   const server = createServer((_, response) => response.end(sent)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -365,6 +364,42 @@ test('an archive that is not whole, or holds something else, makes no backup', a
     t.match(await rigel('backup', join(folder, 'wrong'), '--url', url), { code: 1, errors: refusal })
     t.same(
       readdirSync(folder).filter((name) => name.startsWith('wrong')),
+      [],
+    )
+  }
+})
+
+test('a backup that is interrupted says so and leaves no draft', async (t) => {
+  let sent = 0
+  const stalling = createServer((_, response) => {
+    response.writeHead(200, { 'Content-Length': '1000000' })
+    response.write(file('partition-0/data.mdb', { size: 900_000 }))
+    response.write(Buffer.alloc(100_000), () => {
+      sent += 1
+    })
+  })
+  await once(stalling.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    stalling.closeAllConnections()
+    stalling.close()
+  })
+  const address = stalling.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const backup = join(folder, `interrupted ${signal}`)
+    const before = sent
+    const command = begun(['backup', backup, '--url', url])
+    let errors = ''
+    command.stderr?.on('data', (piece: Buffer) => {
+      errors += piece
+    })
+    const drafted = join(`${backup}.draft`, 'partition-0/data.mdb')
+    await until(() => sent > before && existsSync(drafted) && statSync(drafted).size > 0)
+    command.kill(signal)
+    await once(command, 'close')
+    t.same([command.exitCode, errors], [1, `no backup was made: it was interrupted (${signal})\n`])
+    t.same(
+      readdirSync(folder).filter((name) => name.startsWith('interrupted')),
       [],
     )
   }

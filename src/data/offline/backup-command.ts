@@ -19,7 +19,7 @@ import {
   WrongCommandLine,
 } from './command.js'
 import { currentFiles, openFolder } from './offline-folder.js'
-import { Progress } from './progress.js'
+import { Progress, sizeText } from './progress.js'
 
 const help = `Usage: rigel backup DIR [options]
 
@@ -51,21 +51,61 @@ export const backupCommand = command({
     const source = await open()
     const begun_ms = performance.now()
     const progress = new Progress('backup', 'bytes', source.bytes, errors)
+    const interruption = new Interruption(() => source.close())
     try {
-      const manifest = await receiveBackup(source, folder, (bytes) => progress.add(bytes))
+      const pieces = interruption.checked(source.pieces)
+      const manifest = await receiveBackup({ ...source, pieces }, folder, (bytes) => progress.add(bytes))
       progress.end()
       const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
       const took_s = ((performance.now() - begun_ms) / 1000).toFixed(1)
       output.write(
-        `${folder}: backup of ${manifest.point}, ${manifest.partitions} partitions, ${bytes} bytes, in ${took_s} s\n`,
+        `${folder}: backup of ${manifest.point}, ${manifest.partitions} partitions, ${sizeText(bytes)}, in ${took_s} s\n`,
       )
       return commandCodes.done
+    } catch (fault) {
+      throw interruption.fault ?? fault
     } finally {
       progress.end()
+      interruption.end()
       await source.close()
     }
   },
 })
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** A signal ends a backup as a failure does: its draft is removed, and why there is no backup is said. */
+class Interruption {
+  readonly #interrupted: (signal: NodeJS.Signals) => void
+  #fault: CommandFailure | undefined
+
+  /** `stop` makes the source fail, which may be silent for long. */
+  constructor(stop: () => Promise<void>) {
+    this.#interrupted = (signal) => {
+      this.#fault ??= new CommandFailure(`it was interrupted (${signal})`)
+      void stop()
+    }
+    for (const signal of signals) process.on(signal, this.#interrupted)
+  }
+
+  /** Why the backup has ended, if a signal has ended it. */
+  get fault(): CommandFailure | undefined {
+    return this.#fault
+  }
+
+  /** The same pieces until a signal comes. */
+  async *checked(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const piece of pieces) {
+      if (this.#fault !== undefined) throw this.#fault
+      yield piece
+    }
+  }
+
+  /** Signals have their usual effect again. */
+  end(): void {
+    for (const signal of signals) process.off(signal, this.#interrupted)
+  }
+}
 
 /** Reads where the backup comes from; the function that it returns opens it. Throws `WrongCommandLine`. */
 function sourceOf(given: CommandArguments, environment: CommandSurroundings['environment']): () => Promise<Source> {

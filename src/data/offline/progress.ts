@@ -83,6 +83,16 @@ export class Progress {
   }
 
   #amount(amount: number): string {
-    return this.#unit === 'bytes' ? `${(amount / 2 ** 20).toFixed(1)} MiB` : `${Math.round(amount)} records`
+    return this.#unit === 'bytes' ? sizeText(amount) : `${Math.round(amount)} records`
   }
+}
+
+const sizeUnits = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+
+/** A number of bytes for people: `88.6 MB`. */
+export function sizeText(bytes: number): string {
+  let [size, at] = [bytes, 0]
+  // Not 1000.0 of a unit: it is 1.0 of the next one.
+  for (; size >= 999.95 && at < sizeUnits.length - 1; at += 1) size /= 1000
+  return `${at === 0 ? Math.round(size) : size.toFixed(1)} ${sizeUnits[at]}`
 }
