@@ -64,12 +64,18 @@ test('a receiver is one of all its subscriptions, with what waits for it and wha
   t.match(await read('/admin/receivers?limit=1&offset=1'), { count: 2, receivers: [{ subscriptions: 2 }] })
 })
 
-test('of a subscription it is said what its queue does, and which attempts have failed when', async (t) => {
-  t.match(await read(`/admin/subscriptions/${troubled}?details=on`), {
-    queue: { state: /pausing after a failure|sending/ },
-    lastFailures: [{ at: /Z$/, reason: 'trouble: 500' }],
-  })
-  t.match(await read(`/admin/subscriptions/${calm}?details=on`), { queue: { state: 'idle' }, lastFailures: [] })
+test('of a subscription it is said what its queue does, and how its last attempts ended', async (t) => {
+  const path = `/admin/subscriptions/${troubled}`
+  const { queue, attempts } = await read(`${path}?details=on`)
+  t.match(queue, { state: /pausing after a failure|sending/ })
+  t.match(attempts, [{ at: /Z$/, duration_ms: Number, result: 'trouble', status: 500 }])
+  const [last] = Array.from(Object((await read(path))['attempts']), (each) => Object(each))
+  t.match(last, { at: /Z$/, result: 'trouble', status: 500 }, 'without details as well')
+  t.ok(last.duration_ms > 0 && last.duration_ms < 10_000)
+  const well = Object(await read(`/admin/subscriptions/${calm}?details=on`))
+  t.equal(well.queue.state, 'idle')
+  t.equal(well.attempts.length, 3)
+  for (const attempt of well.attempts) t.match(attempt, { result: 'accepted', status: 200, response: undefined })
 })
 
 test('an alarm says what is wrong, since when and how often, on every front end', async (t) => {

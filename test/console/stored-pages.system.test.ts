@@ -117,7 +117,10 @@ test('by keyboard alone: a page, a search, a row, the reason, and back', needsBr
     },
     page.getByRole('heading', { name: 'Why is nothing sent?' }),
   )
-  await page.getByText('trouble: 500').first().waitFor()
+  await page
+    .locator('tr', { hasText: /trouble\s*500/ })
+    .first()
+    .waitFor()
   const entity = page.getByLabel('Entity')
   await entity.focus()
   await page.keyboard.type('Room2')

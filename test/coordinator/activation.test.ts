@@ -52,7 +52,7 @@ function givenSubscriptions(t: Test, link?: LogLinkEnd) {
       remove: async (id) => void recipients.delete(id),
       expire: async () => true,
       report: async (ids) => new Map(ids.map((id) => [id, neverDelivered])),
-      inspected: async () => ({ state: 'idle', underWay: 0, failures: [] }),
+      inspected: async () => ({ state: 'idle', underWay: 0, attempts: [] }),
       receivers: async () => ({ count: 0, receivers: [] }),
     },
     again_ms: 1,

@@ -2,7 +2,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
 import { Destinations } from '../../src/delivery/http-client/destinations.js'
-import type { HttpMessage } from '../../src/delivery/queue/outgoing.js'
+import type { BodyStart, HttpMessage } from '../../src/delivery/queue/outgoing.js'
 import { HttpSender, type HttpSettings } from '../../src/delivery/senders/http-sender.js'
 import { withoutSecrets } from '../../src/observe/log/secrets.js'
 import { FarEnd, listening, responding } from '../far-end.js'
@@ -220,10 +220,33 @@ test('a kept connection that its receiver closes as the request comes is replace
   t.same([requests, sockets.size], [3, 2])
 })
 
-test('the body of a response is shown to whoever asks', async (t) => {
-  const end = await FarEnd.listen(t, (_, response) => response.end('thanks'))
-  const body = await new Promise((resolve) => sender(t).send(outgoing(end.url(), { onBody: resolve })))
-  t.equal(body, 'thanks')
+test('of the body of each response its start is kept, a character for each byte, and the last response is told from redirects', async (t) => {
+  const end = await FarEnd.listen(t, (received, response) => {
+    if (received.url !== '/new') return void response.writeHead(307, { Location: '/new' }).end('over there')
+    response.write('th\u00e4n')
+    setTimeout(() => response.end('ks'.repeat(1000)), 20)
+  })
+  const taken: unknown[] = []
+  const response = { kept_bytes: 7, take: (body: BodyStart, isLast: boolean) => taken.push([body, isLast]) }
+  t.match(await sender(t).send(outgoing(end.url(), { response })), { kind: 'accepted', status: 200 })
+  await until(() => taken.length === 2)
+  t.same(taken, [
+    [{ start: 'over th', bytes: 10 }, false],
+    [{ start: 'th\u00c3\u00a4nks', bytes: 2005 }, true],
+  ])
+})
+
+test('a body that is cut off is kept as well, and an empty one is none', async (t) => {
+  const end = await FarEnd.listen(t, (received, response) => {
+    if (received.url === '/none') response.writeHead(204).end()
+    else response.writeHead(200).write('x'.repeat(80_000))
+  })
+  const taken: BodyStart[] = []
+  const response = { kept_bytes: 3, take: (body: BodyStart) => taken.push(body) }
+  await sender(t).send(outgoing(end.url('/none'), { response }))
+  await sender(t).send(outgoing(end.url(), { response }))
+  await until(() => taken.length === 1)
+  t.match(taken, [{ start: 'xxx' }])
 })
 
 test('certificates of unknown authorities are accepted only if so wished', async (t) => {

@@ -123,7 +123,7 @@ export function subscriptionService(script: Partial<SubscriptionService> = {}): 
     page: async () => ok({ count: 0, subscriptions: [] }),
     one: async () => ok(undefined),
     search: async () => ({ count: 0, subscriptions: [] }),
-    inspected: async () => ({ state: 'idle', underWay: 0, failures: [] }),
+    inspected: async () => ({ state: 'idle', underWay: 0, attempts: [] }),
     receivers: async () => ({ count: 0, receivers: [] }),
     unsubscribe: none,
     states: async () => [],

@@ -340,8 +340,20 @@ export interface WholeSubscription extends SubscriptionDetails {
     readonly state: string
     readonly underWay: number
   }
-  /** The last failed attempts since the courier started, the newest first. */
-  readonly lastFailures: readonly { readonly at: string; readonly reason: string }[]
+  /** The last attempts since the courier started, the newest first. */
+  readonly attempts: readonly ShownAttempt[]
+}
+
+/** An attempt to notify that has ended. */
+export interface ShownAttempt {
+  readonly at: string
+  readonly duration_ms: number
+  readonly result: 'accepted' | 'trouble' | 'refused'
+  readonly status?: number
+  /** Why there was no response. */
+  readonly reason?: string
+  /** The start of the body of the response. */
+  readonly response?: string
 }
 
 /** `GET /admin/subscriptions/{id}/explain`. */

@@ -16,9 +16,15 @@ import type { HttpTarget, MqttTarget, Template } from '../../model/subscription/
 import { textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../../observe/log/secrets.js'
 import { ok } from '../../result.js'
 import { inSlices, listText } from '../../slices.js'
-import { dateText, type Milliseconds, now } from '../../time.js'
+import { type Milliseconds, now } from '../../time.js'
 import { logChange, operation } from '../management/parts.js'
-import { stateReads, stateShown, subscriptionIdOf, unknownSubscription } from '../management/subscription-states.js'
+import {
+  attemptShown,
+  stateReads,
+  stateShown,
+  subscriptionIdOf,
+  unknownSubscription,
+} from '../management/subscription-states.js'
 import { unavailable } from '../ngsi2/errors.js'
 import { subjectShown } from '../ngsi2/render/shown-resources.js'
 import { explanationOf, imaginedChanges } from './explanation.js'
@@ -31,7 +37,10 @@ const searchNames = ['service', 'limit', 'offset', 'details', 'status', 'receive
 /** Context subscriptions for operators: state of their deliveries, contents, and why one notifies or does not [console: data]. */
 export function subscriptionViews(parts: ConsoleParts): readonly Resource[] {
   const { subscriptions } = parts.broker
-  const reads = stateReads((which) => subscriptions.states(which))
+  const reads = stateReads(
+    (which) => subscriptions.states(which),
+    (id) => subscriptions.inspected(id),
+  )
   const whole = view(`${path}/{id}`, showing(parts, reads.one))
   return [
     view(path, listing(parts, reads.all)),
@@ -166,7 +175,7 @@ function shownDetails(shown: ShownSubscription, at: Milliseconds): SubscriptionD
 
 function shownWhole(
   shown: ShownSubscription,
-  { state, underWay, failures }: InspectedQueue,
+  { state, underWay, attempts }: InspectedQueue,
   at: Milliseconds,
 ): WholeSubscription {
   const { target } = termsOf(shown.subscription).notification
@@ -174,7 +183,7 @@ function shownWhole(
     ...shownDetails(shown, at),
     target: target.kind === 'http' ? httpTargetShown(target) : mqttTargetShown(target),
     queue: { state, underWay },
-    lastFailures: failures.map((failure) => ({ at: dateText(failure.at), reason: failure.reason })),
+    attempts: attempts.map(attemptShown),
   }
 }
 

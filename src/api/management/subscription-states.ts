@@ -1,23 +1,30 @@
 import { type ApiRequest, type ApiResponse, type Resource, segment } from '../../broker/operations/api.js'
 import { json, shortForm } from '../../broker/operations/response.js'
 import type { SubscriptionService, SubscriptionState } from '../../broker/services/broker.js'
+import type { PastAttempt } from '../../delivery/queue/courier-protocol.js'
 import type { Tenant } from '../../model/context/entity.js'
 import type { PathRange } from '../../model/context/query.js'
 import { shownStatus } from '../../model/subscription/patch.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { urlWithoutSecrets } from '../../observe/log/secrets.js'
 import { inSlices, listText } from '../../slices.js'
-import { type Milliseconds, never, now } from '../../time.js'
+import { dateText, type Milliseconds, never, now } from '../../time.js'
 import { type ManagementParts, operation } from './parts.js'
 
 /** How the deliveries of subscriptions to registrations go [subscriptions 5.7]. */
 export function availabilityStateResources({
-  broker,
+  broker: { registry, subscriptions },
 }: {
-  readonly broker: { readonly registry: Pick<ManagementParts['broker']['registry'], 'states'> }
+  readonly broker: {
+    readonly registry: Pick<ManagementParts['broker']['registry'], 'states'>
+    readonly subscriptions: Pick<SubscriptionService, 'inspected'>
+  }
 }): readonly Resource[] {
   const path = '/admin/availabilitySubscriptions'
-  const { all, one } = stateReads((which) => broker.registry.states(which))
+  const { all, one } = stateReads(
+    (which) => registry.states(which),
+    (id) => subscriptions.inspected(id), // There is one courier for both kinds.
+  )
   const polled = { anyCase: false, polled: true } as const
   return [
     { ...polled, pattern: path, operations: { GET: operation('read', all) } },
@@ -25,8 +32,8 @@ export function availabilityStateResources({
   ]
 }
 
-/** Reads subscriptions of one kind: all or those of one tenant, or one. They are polled, so nothing is counted [management 4.4]. */
-export function stateReads(states: SubscriptionService['states']) {
+/** Reads subscriptions of one kind: all or those of one tenant, or one with its last attempts. They are polled, so nothing is counted [management 4.4]. */
+export function stateReads(states: SubscriptionService['states'], inspected: SubscriptionService['inspected']) {
   const all = async ({ parameters }: ApiRequest): Promise<ApiResponse> => {
     const service = parameters.get('service')
     const found = await states(service === undefined ? {} : { tenant: service.toLowerCase() as Tenant })
@@ -34,8 +41,11 @@ export function stateReads(states: SubscriptionService['states']) {
     return { status: 200, body: await inSlices(listText(found, (state) => JSON.stringify(stateShown(state, at)))) }
   }
   const one = async (request: ApiRequest): Promise<ApiResponse> => {
-    const [state] = await states({ id: subscriptionIdOf(request) })
-    return state === undefined ? unknownSubscription : json(stateShown(state, now()))
+    const id = subscriptionIdOf(request)
+    const [state] = await states({ id })
+    if (state === undefined) return unknownSubscription
+    const { attempts } = await inspected(id)
+    return json({ ...stateShown(state, now()), attempts: attempts.map(attemptShown) })
   }
   return { all, one }
 }
@@ -63,18 +73,23 @@ export function stateShown(
     throttling: throttling_ms === 0 ? undefined : throttling_ms / 1000,
     status: shownStatus(status, expires, failsCounter, at),
     timesSent: delivery.timesSent,
-    lastNotification: dateText(delivery.lastNotification),
-    lastSuccess: dateText(delivery.lastSuccess),
+    lastNotification: optionalDate(delivery.lastNotification),
+    lastSuccess: optionalDate(delivery.lastSuccess),
     lastSuccessCode: delivery.lastSuccessCode,
-    lastFailure: dateText(delivery.lastFailure),
+    lastFailure: optionalDate(delivery.lastFailure),
     lastFailureReason: delivery.lastFailureReason,
     failsCounter,
     queueDepth: delivery.queueDepth,
     queueBytes: delivery.queueBytes,
-    oldestQueued: dateText(delivery.oldestQueued),
-    nextAttempt: dateText(delivery.nextAttempt),
+    oldestQueued: optionalDate(delivery.oldestQueued),
+    nextAttempt: optionalDate(delivery.nextAttempt),
     discarded: delivery.discarded,
   }
+}
+
+/** An attempt as operators see it. */
+export function attemptShown({ at, duration_ms, ...attempt }: PastAttempt) {
+  return { at: dateText(at), duration_ms: Number(duration_ms.toFixed(3)), ...attempt }
 }
 
 /** A range of service paths as a header names it. */
@@ -83,6 +98,6 @@ export function pathRangeText({ path, below }: PathRange): string {
   return path === '/' ? '/#' : `${path}/#`
 }
 
-function dateText(date: Milliseconds | undefined): string | undefined {
-  return date === undefined ? undefined : new Date(date).toISOString()
+function optionalDate(date: Milliseconds | undefined): string | undefined {
+  return date === undefined ? undefined : dateText(date)
 }

@@ -10,7 +10,7 @@ import type { NotificationTarget, SubscriptionTerms } from '../../model/subscrip
 import type { Operations } from '../../threads/calls/service.js'
 import type { Milliseconds } from '../../time.js'
 import type { OutboxNumber } from './outboxes.js'
-import type { AttemptAlarm } from './outgoing.js'
+import type { AttemptAlarm, AttemptOutcome } from './outgoing.js'
 
 /** A subscription of either kind as a courier knows it. */
 export interface Recipient {
@@ -173,11 +173,19 @@ export interface DeliveryState {
   readonly discarded: number
 }
 
-/** An attempt that has failed. */
-export interface FailedAttempt {
+/** An attempt that has ended, without secrets. */
+export interface PastAttempt {
+  /** When it was begun. */
   readonly at: Milliseconds
-  /** `trouble: timeout`, `refused: 404` [subscriptions 5.7]. */
-  readonly reason: string
+  /** Up to the head of the response. */
+  readonly duration_ms: number
+  readonly result: AttemptOutcome['kind']
+  /** Of the response, if there was one. */
+  readonly status?: number
+  /** Why there was none: `timeout`. */
+  readonly reason?: string
+  /** The start of the body of the response, if it has one; it comes after the head. */
+  readonly response?: string
 }
 
 /** What waits for one subscription. */
@@ -185,12 +193,12 @@ export interface InspectedQueue {
   /** Why nothing is begun now, if something waits. */
   readonly state: 'idle' | 'sending' | 'pausing after a failure' | 'inactive' | 'on hold'
   readonly underWay: number
-  /** The last ones since the courier began, the newest first. */
-  readonly failures: readonly FailedAttempt[]
+  /** The last ones of this node since the courier began, the newest first. */
+  readonly attempts: readonly PastAttempt[]
 }
 
 /** Where no courier is any more. */
-export const nothingInspected: InspectedQueue = { state: 'idle', underWay: 0, failures: [] }
+export const nothingInspected: InspectedQueue = { state: 'idle', underWay: 0, attempts: [] }
 
 /** Which receivers are asked for: those whose name has the text, in lower case. */
 export interface WhichReceivers {

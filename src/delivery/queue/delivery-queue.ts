@@ -4,6 +4,7 @@ import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { AttemptResult } from '../../observe/measure/delivery-figures.js'
 import type { Steps } from '../../slices.js'
 import type { Milliseconds, Nanoseconds } from '../../time.js'
+import { AttemptRecords } from './attempt-records.js'
 import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './courier-protocol.js'
 import { DeliveryRecords, type RecordsParts } from './delivery-records.js'
 import type { QueuedNotice } from './notice-list.js'
@@ -54,6 +55,7 @@ export class DeliveryQueue {
   readonly records: DeliveryRecords
   /** How attempts ended, for operators. */
   readonly receiverRecords = new ReceiverRecords()
+  readonly attemptRecords = new AttemptRecords()
   readonly #parts: DeliveryQueueParts
   readonly #recipients: Recipients
   readonly #turns: ReceiverTurns
@@ -164,6 +166,7 @@ export class DeliveryQueue {
     const notices = this.#recipients.end(id)
     for (const _ of notices) this.#parts.meter.left('ended')
     this.records.ended(id, notices)
+    this.attemptRecords.forget(id)
   }
 
   /** A subscription has expired: what waits leaves, and what is under way does unless it is accepted. */
@@ -326,12 +329,12 @@ export class DeliveryQueue {
     })
   }
 
-  /** What waits for one subscription, and what has failed. */
+  /** What waits for one subscription, and its last attempts. */
   inspected(id: SubscriptionId): InspectedQueue {
     const queue = this.#recipients.queue(id)
     let underWay = 0
     for (const keyQueue of queue?.order.keyQueues ?? []) if (keyQueue.underWay !== undefined) underWay += 1
-    return { state: queue?.state ?? 'idle', underWay, failures: this.receiverRecords.failuresOf(id) }
+    return { state: queue?.state ?? 'idle', underWay, attempts: this.attemptRecords.of(id) }
   }
 
   /** A page of the receivers of all subscriptions. */

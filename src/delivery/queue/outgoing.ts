@@ -13,8 +13,23 @@ export interface HttpMessage {
   readonly method?: string | undefined
   /** Time limit of the attempt, where it is not that of all. */
   readonly timeout_ms?: number | undefined
-  /** Called with the start of the body of the response, when the body has ended or was cut off. */
-  readonly onBody?: ((body: string) => void) | undefined
+  /** What is kept of the bodies of responses: of the last one, and of the redirects before it. */
+  readonly response?: ResponseReader | undefined
+}
+
+export interface ResponseReader {
+  /** How much of a body is kept. */
+  readonly kept_bytes: number
+  /** Called when a body has ended or was cut off, unless it is empty. */
+  readonly take: (body: BodyStart, isLast: boolean) => void
+}
+
+/** The start of a body. */
+export interface BodyStart {
+  /** A character for each byte that was kept. */
+  readonly start: string
+  /** The length of the body, as far as it has come. */
+  readonly bytes: number
 }
 
 /** One message to a topic [NGSIv2 subscriptions 7.1]. */
@@ -82,8 +97,10 @@ export interface Accepted {
 export interface Failed {
   /** `trouble`: the receiver may do better later; `refused`: it does not want this notification. */
   readonly kind: 'trouble' | 'refused'
-  /** A few words, a status or both: `timeout`, `404`. */
+  /** A few words, or the status: `timeout`, `404`. */
   readonly reason: string
+  /** Of the response, if there was one. */
+  readonly status?: number
   /** How long the receiver asked to be left alone. */
   readonly retryAfter_ms?: number
 }
@@ -117,7 +134,7 @@ const troubleStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 export function outcomeOf(status: number, accept: Acceptance, retryAfter_ms?: number): AttemptOutcome {
   if (accept === 'any' || (status >= 200 && status <= 299)) return { kind: 'accepted', status }
   const kind = troubleStatuses.has(status) || (status >= 500 && status <= 599) ? 'trouble' : 'refused'
-  return { kind, reason: String(status), ...(retryAfter_ms !== undefined && { retryAfter_ms }) }
+  return { kind, reason: String(status), status, ...(retryAfter_ms !== undefined && { retryAfter_ms }) }
 }
 
 /** Milliseconds from a Retry-After header, in seconds or as a date; nothing when it is neither [subscriptions 5.4]. */

@@ -1,23 +1,13 @@
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Steps } from '../../slices.js'
 import type { Milliseconds } from '../../time.js'
-import type {
-  FailedAttempt,
-  ReceiverCounts,
-  ReceiverPage,
-  ReceiverState,
-  Recipient,
-  WhichReceivers,
-} from './courier-protocol.js'
+import type { ReceiverCounts, ReceiverPage, ReceiverState, Recipient, WhichReceivers } from './courier-protocol.js'
 import { type AttemptOutcome, reasonText } from './outgoing.js'
 import { receiverOf, shownReceiver } from './receiver-turns.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
-/** Receivers and subscriptions that are remembered; beyond these numbers the ones remembered first are forgotten. */
+/** Receivers that are remembered; beyond this number the one remembered first is forgotten. */
 const mostReceivers = 10_000
-const mostSubscriptions = 1000
-/** Failed attempts that are remembered of a subscription. */
-const mostFailures = 10
 /** The share of the last attempt in the average of how long attempts take. */
 const lastShare = 0.1
 
@@ -31,13 +21,12 @@ interface ReceiverRecord {
   lastFailureReason: string | undefined
 }
 
-/** How attempts ended since the courier began, by receiver and by subscription, for operators; nothing is decided by it. */
+/** How attempts ended since the courier began, by receiver, for operators; nothing is decided by it. */
 export class ReceiverRecords {
   readonly #receivers = new Map<string, ReceiverRecord>()
-  readonly #failures = new Map<SubscriptionId, FailedAttempt[]>()
 
   /** An attempt has ended. */
-  ended(receiver: string, id: SubscriptionId, outcome: AttemptOutcome, latency_ms: number, at: Milliseconds): void {
+  ended(receiver: string, outcome: AttemptOutcome, latency_ms: number, at: Milliseconds): void {
     const record = this.#recordOf(receiver)
     const isFirst = record.accepted + record.failed === 0
     record.lastLatency_ms = latency_ms
@@ -52,17 +41,11 @@ export class ReceiverRecords {
     record.failed += 1
     record.lastFailure = at
     record.lastFailureReason = reasonText(outcome)
-    this.#failed(id, { at, reason: record.lastFailureReason })
   }
 
   /** How the attempts at a receiver went; nothing if there was none. */
   of(receiver: string): ReceiverCounts | undefined {
     return this.#receivers.get(receiver)
-  }
-
-  /** The last failed attempts of a subscription, the newest first. */
-  failuresOf(id: SubscriptionId): readonly FailedAttempt[] {
-    return this.#failures.get(id)?.toReversed() ?? []
   }
 
   #recordOf(receiver: string): ReceiverRecord {
@@ -73,24 +56,13 @@ export class ReceiverRecords {
       ...{ lastSuccess: undefined, lastFailure: undefined, lastFailureReason: undefined },
     }
     this.#receivers.set(receiver, record)
-    forgetBeyond(this.#receivers, mostReceivers)
+    if (this.#receivers.size > mostReceivers) this.#forgetOldest()
     return record
   }
 
-  #failed(id: SubscriptionId, failure: FailedAttempt): void {
-    const held = this.#failures.get(id)
-    if (held === undefined) {
-      this.#failures.set(id, [failure])
-      forgetBeyond(this.#failures, mostSubscriptions)
-      return
-    }
-    held.push(failure)
-    if (held.length > mostFailures) held.shift()
+  #forgetOldest(): void {
+    for (const oldest of this.#receivers.keys()) return void this.#receivers.delete(oldest)
   }
-}
-
-function forgetBeyond<Key>(map: Map<Key, unknown>, most: number): void {
-  if (map.size > most) for (const oldest of map.keys()) return void map.delete(oldest)
 }
 
 /** What a page of receivers is made of. */

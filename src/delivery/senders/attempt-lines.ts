@@ -55,10 +55,14 @@ export class AttemptLines {
     log.info('notif:delivery', this.#endedText(outgoing, outcome), { duration_ns }, this.#lineContext)
   }
 
-  /** To be called with the body of the response; undefined while that is not traced. */
-  get onBody(): ((body: string) => void) | undefined {
-    if (!this.#parts.log.isTraced('payload.client.in')) return undefined
-    return (body) => this.#trace('payload.client.in', () => this.#shown(body))
+  /** Whether the bodies of responses are shown now. */
+  get showResponses(): boolean {
+    return this.#parts.log.isTraced('payload.client.in')
+  }
+
+  /** The body of a response, a character for each byte. */
+  responded(body: string): void {
+    this.#trace('payload.client.in', () => this.#shown(Buffer.from(body, 'latin1').toString()))
   }
 
   #trace(area: TraceArea, message: () => string, facts?: { readonly duration_ns: string }): void {

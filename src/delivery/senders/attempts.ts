@@ -1,19 +1,20 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { InTurn } from '../../in-turn.js'
 import type { StoredNotice } from '../../model/subscription/notice.js'
-import { alarmSubject } from '../../observe/log/secrets.js'
+import { alarmSubject, ownText, secretValues } from '../../observe/log/secrets.js'
 import type { CounterName } from '../../observe/measure/counters.js'
 import type { DeliveryMeter } from '../../observe/measure/delivery-figures.js'
 import type { SentRequest } from '../../observe/measure/service-metrics.js'
 import { now } from '../../time.js'
+import { keptResponse_bytes, type ReceivedResponse } from '../queue/attempt-records.js'
 import type { Recipient } from '../queue/courier-protocol.js'
 import type { DeliveryQueue } from '../queue/delivery-queue.js'
 import type { OutboxNumber } from '../queue/outboxes.js'
 import {
   type AttemptAlarm,
   type AttemptOutcome,
-  type HttpMessage,
   type Outgoing,
+  type ResponseReader,
   reasonText,
   receiverName,
 } from '../queue/outgoing.js'
@@ -41,6 +42,9 @@ const mostAlarmed = 10_000
 
 /** A notice that takes more than this while it is sent is long. */
 const shortMost_bytes = 2 ** 17
+
+/** How much of a response's body is kept while bodies are traced. */
+const traced_bytes = 16 * 1024
 
 /** How often it is checked whether all attempts have ended. */
 const idleCheck_ms = 10
@@ -144,11 +148,19 @@ export class Attempts {
     const prepared = preparedNotice(this.#parts, notice, recipient)
     if (prepared.kind === 'ready') {
       const lines = new AttemptLines(this.#parts, prepared.notice, prepared.body)
-      await this.#send(attempt, prepared.notice, outgoingOf(prepared, recipient, lines.onBody), lines)
+      const received: ReceivedResponse = {}
+      const outgoing = outgoingOf(prepared, recipient, readerOf(prepared, lines, received))
+      await this.#send(attempt, prepared.notice, outgoing, lines, received)
     } else queue.ended(attempt, prepared)
   }
 
-  async #send(attempt: BegunAttempt, notice: StoredNotice, outgoing: Outgoing, lines: AttemptLines): Promise<void> {
+  async #send(
+    attempt: BegunAttempt,
+    notice: StoredNotice,
+    outgoing: Outgoing,
+    lines: AttemptLines,
+    received: ReceivedResponse,
+  ): Promise<void> {
     const { queue, http, mqtt, meter, sent, count } = this.#parts
     const { kind } = attempt.recipient
     lines.begun(outgoing)
@@ -158,11 +170,15 @@ export class Attempts {
     const duration = process.hrtime.bigint() - begun
     meter.attempted(outcome.kind, duration)
     const { receiver, recipient } = attempt
-    queue.receiverRecords.ended(receiver.name, recipient.id, outcome, Number(duration) / 1e6, now())
+    const [duration_ms, at] = [Number(duration) / 1e6, now()]
+    queue.receiverRecords.ended(receiver.name, outcome, duration_ms, at)
     lines.ended(outgoing, outcome, duration)
     sent(sentRequest(notice, outgoing.body.length, outcome))
-    // If the notice has left meanwhile, another node attempts it and reports.
-    if (attempt.notice.state !== 'left') this.#alarm(outgoing, outcome)
+    // If the notice has left meanwhile, its subscription has ended, or another node attempts it and reports.
+    if (attempt.notice.state !== 'left') {
+      queue.attemptRecords.ended(recipient.id, outcome, duration_ms, at, received)
+      this.#alarm(outgoing, outcome)
+    }
     if (outcome.kind === 'accepted') count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
     queue.ended(attempt, outcome)
   }
@@ -183,17 +199,30 @@ export class Attempts {
   }
 }
 
+/** Keeps the start of the last response, and traces the bodies of all its responses if they are traced. */
+function readerOf({ headers }: ReadyNotice, lines: AttemptLines, received: ReceivedResponse): ResponseReader {
+  return {
+    kept_bytes: lines.showResponses ? traced_bytes : keptResponse_bytes,
+    take: ({ start, bytes }, isLast) => {
+      lines.responded(start)
+      if (!isLast) return
+      const text = start.length > keptResponse_bytes ? ownText(start.slice(0, keptResponse_bytes)) : start
+      received.start = { text, isCut: bytes > keptResponse_bytes, secrets: secretValues(headers) }
+    },
+  }
+}
+
 /** How a notice goes out: as its message says, else as its subscription does now. */
 function outgoingOf(
   { notice: { message }, url, headers, body: text }: ReadyNotice,
   { terms }: Recipient,
-  onBody: HttpMessage['onBody'],
+  response: ResponseReader,
 ): Outgoing {
   const body = Buffer.from(text)
   const target = terms?.target
   if (target?.kind !== 'mqtt') {
     const timeout_ms = target?.timeout_ms || undefined
-    return { kind: 'http', url, method: message?.method, headers, timeout_ms, body, onBody }
+    return { kind: 'http', url, method: message?.method, headers, timeout_ms, body, response }
   }
   const { topic, qos, retain, user, passwd: password } = target
   return { kind: 'mqtt', url, user, password, topic: message?.topic ?? topic, qos, retain, body }

@@ -6,6 +6,7 @@ import { GivenUp, type HttpResponse } from '../http-client/response-handler.js'
 import {
   type Acceptance,
   type AttemptOutcome,
+  type BodyStart,
   type HttpMessage,
   outcomeOf,
   outcomeOfFault,
@@ -30,8 +31,6 @@ const maxRedirects = 5
 /** The body of a response is discarded: a receiver whose body is longer or takes longer loses the connection. */
 const bodyLimit = { bytes: 64 * 1024, time_ms: 1000 }
 const bodyTooLong = new GivenUp('response too long')
-/** How much of a body is kept for `onBody`. */
-const kept_bytes = 16 * 1024
 
 /** Sends messages to receivers [subscriptions 4.1, 5.3]. */
 export class HttpSender {
@@ -53,7 +52,7 @@ export class HttpSender {
     })
   }
 
-  /** One attempt; its outcome is known with the head of the response, the body is discarded afterwards. */
+  /** One attempt; its outcome is known with the head of the response, the body is read afterwards. */
   async send(message: HttpMessage): Promise<AttemptOutcome> {
     try {
       return await this.#attempt(message, performance.now() + (message.timeout_ms ?? this.#settings.timeout_ms))
@@ -68,15 +67,19 @@ export class HttpSender {
   }
 
   async #attempt(message: HttpMessage, deadline_ms: number): Promise<AttemptOutcome> {
-    const { url, headers, body, onBody } = message
+    const { url, headers, body } = message
     const method = verbOf(message.method)
     const named = httpUrl(url)
     if (named === undefined) return refusal('invalid URL')
     let [target, sentHeaders] = [named, headers]
     for (let followed = 0; ; followed += 1) {
       const limits = { headDeadline_ms: deadline_ms, bodyLimit_ms: bodyLimit.time_ms }
-      const response = await this.#send({ target, headers: sentHeaders, body, method, ...limits }, onBody)
+      const request = { target, headers: sentHeaders, body, method, ...limits }
+      const [response, received] = await this.#send(request, message.response?.kept_bytes)
       const next = followed < maxRedirects ? redirectOf(response, target) : undefined
+      this.#discard(response, () => {
+        if (received.bytes > 0) message.response?.take(received, next === undefined)
+      })
       if (next === undefined) {
         return outcomeOf(response.status, this.#settings.accept, retryAfter(response.retryAfter, now()))
       }
@@ -85,23 +88,28 @@ export class HttpSender {
     }
   }
 
-  async #send(request: Omit<OutgoingRequest, 'take'>, onBody: HttpMessage['onBody']): Promise<HttpResponse> {
-    const start: Buffer[] = []
-    let bytes = 0
+  async #send(
+    request: Omit<OutgoingRequest, 'take'>,
+    kept_bytes = 0,
+  ): Promise<readonly [response: HttpResponse, received: BodyStart]> {
+    const received = { start: '', bytes: 0 }
     const take = (piece: Buffer): Error | undefined => {
-      if (onBody !== undefined && bytes < kept_bytes) start.push(piece)
-      bytes += piece.length
-      return bytes > bodyLimit.bytes ? bodyTooLong : undefined
+      // Latin 1 makes a character of each byte, and a copy: a part of the piece would keep the whole buffer in memory.
+      if (received.bytes < kept_bytes) received.start += piece.toString('latin1', 0, kept_bytes - received.bytes)
+      received.bytes += piece.length
+      return received.bytes > bodyLimit.bytes ? bodyTooLong : undefined
     }
-    const response = await this.#client.send({ ...request, take })
+    return [await this.#client.send({ ...request, take }), received]
+  }
+
+  #discard(response: HttpResponse, ended: () => void): void {
     this.#draining += 1
     // Attempts are limited, and so are the responses that they leave behind. What came with the head is read in any case.
     if (this.#draining > this.#settings.total) setImmediate(() => response.cut(bodyTooLong))
     response.ended.then(() => {
       this.#draining -= 1
-      if (onBody !== undefined && bytes > 0) onBody(Buffer.concat(start).toString())
+      ended()
     })
-    return response
   }
 }
 

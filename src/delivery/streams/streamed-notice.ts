@@ -48,7 +48,9 @@ export function streamEvent(
       lines.ended(outgoing, accepted, duration)
       parts.sent(sentRequest(stored, length, accepted))
       parts.count('notificationsSent')
-      queue.receiverRecords.ended(streamReference, subscription, accepted, Number(duration) / 1e6, now())
+      const [duration_ms, at] = [Number(duration) / 1e6, now()]
+      queue.receiverRecords.ended(streamReference, accepted, duration_ms, at)
+      queue.attemptRecords.ended(subscription, accepted, duration_ms, at)
     },
   }
 }

@@ -34,13 +34,17 @@ export function textWithoutSecrets(text: string): string {
 /** How far beyond the limit the end of a secret is looked for that begins before it. */
 const lookahead = 2048
 
-/** A payload for the log: without secrets, on one line, cut at a number of bytes [management 10.4, 10.5]. */
-export function payloadShown(body: string, limit_bytes: number): string {
+/**
+ * A payload for the log: without secrets, on one line, cut at a number of bytes [management 10.4, 10.5]. `isStart`: more of it was cut off
+ * before.
+ */
+export function payloadShown(body: string, limit_bytes: number, isStart = false): string {
   const most = limit_bytes + 1 + lookahead
-  const shown = body.length > most ? withoutOpenUser(textWithoutSecrets(body.slice(0, most))) : textWithoutSecrets(body)
+  const known = textWithoutSecrets(body.slice(0, most))
+  const shown = isStart || body.length > most ? withoutOpenUser(known) : known
   const line = shown.slice(0, limit_bytes + 1).replace(/\s+/g, (run) => (/[\r\n]/.test(run) ? ' ' : run))
   const bytes = Buffer.from(line)
-  return bytes.length > limit_bytes ? `${bytes.subarray(0, limit_bytes).toString()}(...)` : line
+  return bytes.length > limit_bytes || isStart ? `${bytes.subarray(0, limit_bytes).toString()}(...)` : line
 }
 
 /** Headers whose values are secret, in lower case. */
@@ -55,6 +59,29 @@ const names: ReadonlySet<string> = new Set([
 /** Whether the value of a header is secret: logs hide it [management 10.5], and it is never sent to another origin. */
 export function isSecretHeader(name: string): boolean {
   return names.has(name.toLowerCase())
+}
+
+/** The values of the secret headers among names and values in turn; of an `Authorization`, also what comes behind its scheme. */
+export function secretValues(flat: readonly string[]): readonly string[] {
+  return flat.flatMap((value, at) => {
+    if (at % 2 === 0 || value === '' || !isSecretHeader(flat[at - 1] ?? '')) return []
+    const credentials = value.slice(value.indexOf(' ') + 1)
+    return credentials === '' || credentials === value ? [value] : [value, credentials]
+  })
+}
+
+/** A text with these values hidden, also with their slashes escaped as in JSON; at the end of a text that was cut, the beginning of one as well. */
+export function withoutValues(text: string, values: readonly string[], isCut: boolean): string {
+  const written = values.flatMap((value) => [value, value.replaceAll('/', '\\/')])
+  return written.reduce((shown, value) => withoutValue(shown, value, isCut), text)
+}
+
+function withoutValue(text: string, value: string, isCut: boolean): string {
+  const shown = text.replaceAll(value, hidden)
+  for (let length = isCut ? Math.min(value.length - 1, shown.length) : 0; length > 0; length -= 1) {
+    if (shown.endsWith(value.slice(0, length))) return shown.slice(0, -length) + hidden
+  }
+  return shown
 }
 
 /** The most characters of a name that is kept in memory: addresses, URLs and paths are chosen by clients and other hosts. */

@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { WholeSubscription } from '../../shapes.js'
 import { linkTo, openPage } from '../address.js'
-import { bytesText, countText, spanText } from '../format.js'
+import { bytesText, countText, durationText, spanText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { Chart } from '../parts/chart.js'
 import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { FoldedJson } from '../parts/json.js'
 import { PageHead } from '../parts/page-head.js'
-import { FactList, Heads, OptionalTime, StatusChip, StoredText } from '../parts/small-parts.js'
+import { Chip, FactList, Heads, OptionalTime, StatusChip, StoredText } from '../parts/small-parts.js'
 import { EmptyState, Shown } from '../parts/states.js'
 import { readOnly, useResource } from '../session.js'
 import { ExplainForm } from './explain-form.js'
 
-/** One subscription: its contents, its queue, its failures, why nothing is sent, and its deletion. */
+/** One subscription: its contents, its queue, its last attempts, why nothing is sent, and its deletion. */
 export function SubscriptionDetail({ id }: { readonly id: string }) {
   const path = `/admin/subscriptions/${encodeURIComponent(id)}?details=on`
   const known = useResource<WholeSubscription>(path)
@@ -54,8 +54,7 @@ function endOf({ id, queueDepth, queueBytes }: WholeSubscription) {
 }
 
 function Content({ subscription, at_ms }: { readonly subscription: WholeSubscription; readonly at_ms: number }) {
-  const { id, service, status, description, reference, queue, lastFailures, subject, notification, target } =
-    subscription
+  const { id, service, status, description, reference, queue, attempts, subject, notification, target } = subscription
   return (
     <>
       <FactList
@@ -75,49 +74,58 @@ function Content({ subscription, at_ms }: { readonly subscription: WholeSubscrip
           ['every', subscription.interval && spanText(subscription.interval)],
         ]}
       />
-      <div class="side-by-side">
-        <section>
-          <h2>Queue</h2>
-          <FactList
-            facts={[
-              ['state', queue.state],
-              ['waiting', `${countText(subscription.queueDepth)}, ${bytesText(subscription.queueBytes)}`],
-              ['under way', countText(queue.underWay)],
-              ['oldest', <OptionalTime key="oldest" date={subscription.oldestQueued} />],
-              ['next attempt', <OptionalTime key="next" date={subscription.nextAttempt} />],
-            ]}
-          />
-          <QueueChart depth={subscription.queueDepth} at_ms={at_ms} />
-        </section>
-        <section>
-          <h2>Last failures</h2>
-          {lastFailures.length === 0 ? (
-            <EmptyState>No attempt has failed since the broker was started.</EmptyState>
-          ) : (
-            <table>
-              <Heads names={{ when: '', why: '' }} />
-              <tbody>
-                {lastFailures.map(({ at, reason }, number) => (
-                  <tr key={`${at} ${number}`}>
-                    <td>
-                      <OptionalTime date={at} />
-                    </td>
-                    <td>
-                      <StoredText text={reason} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          )}
-        </section>
-      </div>
+      <section>
+        <h2>Queue</h2>
+        <FactList
+          facts={[
+            ['state', queue.state],
+            ['waiting', `${countText(subscription.queueDepth)}, ${bytesText(subscription.queueBytes)}`],
+            ['under way', countText(queue.underWay)],
+            ['oldest', <OptionalTime key="oldest" date={subscription.oldestQueued} />],
+            ['next attempt', <OptionalTime key="next" date={subscription.nextAttempt} />],
+          ]}
+        />
+        <QueueChart depth={subscription.queueDepth} at_ms={at_ms} />
+      </section>
+      <Attempts attempts={attempts} />
       <ExplainForm id={id} />
       <section>
         <h2>As it is stored</h2>
         <FoldedJson value={{ subject, notification, target }} open={3} />
       </section>
     </>
+  )
+}
+
+/** The last attempts, the newest first, with the start of what the receiver responded. */
+function Attempts({ attempts }: Pick<WholeSubscription, 'attempts'>) {
+  return (
+    <section>
+      <h2>Last attempts</h2>
+      {attempts.length === 0 ? (
+        <EmptyState>No attempt has ended since the broker was started.</EmptyState>
+      ) : (
+        <table>
+          <Heads names={{ when: '', took: 'number', result: '', response: '' }} />
+          <tbody>
+            {attempts.map(({ at, duration_ms, result, status, reason, response }, number) => (
+              <tr key={`${at} ${number}`}>
+                <td>
+                  <OptionalTime date={at} />
+                </td>
+                <td class="number">{durationText(duration_ms / 1000)}</td>
+                <td>
+                  <Chip tone={result === 'accepted' ? 'good' : 'bad'}>{result}</Chip> {status ?? reason}
+                </td>
+                <td class="message">
+                  {response !== undefined && <StoredText text={response} most={response.length} />}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
   )
 }
 
