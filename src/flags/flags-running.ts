@@ -71,6 +71,10 @@ export const runningFlags = named({
     [noNames, 'none'],
     'names under which browsers may reach management without a token',
   ),
+  name: administration.optional(
+    textFlag('name'),
+    'name of this broker in its console, in place of that of the machine',
+  ),
   noConsole: administration.onOff('no console for browsers at /console'),
   adminToken: {
     ...administration.optional(textFlag('token'), 'token that management needs'),

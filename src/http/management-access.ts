@@ -42,7 +42,8 @@ function sentBy({ via }: IncomingHttpHeaders): string | undefined {
 export const notFromHere =
   "without a token this is for requests from the broker's own machine: start the broker with -adminToken and send it as Authorization: Bearer <token>, or with -adminOpen"
 
-const openReads: ReadonlySet<string> = new Set(['log', 'metrics', 'sem', 'stats', 'waits', 'cluster', 'live'])
+/** The resources below `/admin/` that everybody may read, by the first part of their names. */
+export const openReads: ReadonlySet<string> = new Set(['log', 'metrics', 'sem', 'stats', 'waits', 'cluster', 'live'])
 
 /** Whether an operation is for trusted requests only: all below `/admin/` that does not just read figures and settings of the log. */
 export function needsTrust(pattern: string, verb: string): boolean {

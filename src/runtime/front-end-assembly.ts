@@ -34,6 +34,7 @@ import { type NodeAddress, RouteTable } from '../cluster/membership/route-table.
 import { Destinations } from '../delivery/http-client/destinations.js'
 import { ApiKeys } from '../flags/api-keys.js'
 import type { ListenRefusal } from '../http/listen.js'
+import { openReads } from '../http/management-access.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import type { RegistrationId } from '../model/registration/registration.js'
 import { type ActiveAlarm, type AlarmCounts, type AlarmReport, AlarmReports } from '../observe/log/alarms.js'
@@ -273,6 +274,7 @@ function interfaces(
       : consoleResources(new PageFiles(builtFile('console')), {
           needsToken: options.adminToken !== undefined,
           ofCluster: options.cluster !== undefined,
+          openReads: [...openReads],
         })),
   ]
   const resources = [...ngsi1.resources, ...ngsi2.resources, ...management]

@@ -73,6 +73,7 @@ const defaults = {
   adminPort: undefined,
   adminIp: '127.0.0.1',
   adminHosts: [],
+  name: undefined,
   noConsole: false,
   adminToken: undefined,
   adminOpen: false,
@@ -233,8 +234,15 @@ const commandLines: readonly (readonly [words: string, differences: object])[] =
     { logLineMaxSize: 100, logInfoPayloadMaxSize: 0, pidPath: '/run/rigel.pid' },
   ],
   [
-    '-adminPort 1027 -adminIp 0.0.0.0 -adminHosts hub.example,*.lan -noConsole -adminOpen',
-    { adminPort: 1027, adminIp: '0.0.0.0', adminHosts: ['hub.example', '*.lan'], noConsole: true, adminOpen: true },
+    '-adminPort 1027 -adminIp 0.0.0.0 -adminHosts hub.example,*.lan -name plant-1 -noConsole -adminOpen',
+    {
+      name: 'plant-1',
+      adminPort: 1027,
+      adminIp: '0.0.0.0',
+      adminHosts: ['hub.example', '*.lan'],
+      noConsole: true,
+      adminOpen: true,
+    },
   ],
   ['-adminToken kite-harbour-lantern-7', { adminToken: 'kite-harbour-lantern-7' }],
   [

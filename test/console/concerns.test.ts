@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import type { LiveAlarmGroup, LiveFrame } from '../../src/api/console/live-frame.js'
+import { areaOf, world } from '../../src/api/console/page/entities/map-area.js'
 import { type Moment, momentOf, type WholeFrame } from '../../src/api/console/page/moment.js'
 import { concernsOf } from '../../src/api/console/page/overview/concerns.js'
 import { backlogTone, receiverState } from '../../src/api/console/page/receiver-state.js'
@@ -200,6 +201,14 @@ test('each rule of what to look at has a text, the worst first', async (t) => {
     t.match(sentences[0], expected)
   }
   t.match(concernTexts({ logLinesDropped: 1, disk: { ...disk, left_bytes: 0 } }), [/^bad/, /^warning/])
+})
+
+test('a map opens on its points, with a margin; without points on the world', async (t) => {
+  t.same(areaOf([]), world)
+  const { west, south, east, north } = areaOf([10, 50, 12, 54])
+  t.ok(west < 10 && west > 9.5 && east > 12 && east < 12.5 && south < 50 && south > 49 && north > 54 && north < 55)
+  const one = areaOf([180, 90])
+  t.ok(one.west < 180 && one.east === 180 && one.south < 90 && one.north === 90, 'within the earth')
 })
 
 test('errors are those of the method that had them, and the requests of the console are left out', async (t) => {

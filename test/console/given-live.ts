@@ -5,6 +5,7 @@ export const givenHello: LiveHello = {
   version: '0.1.0',
   gitHash: 'nogitversion',
   host: 'here',
+  name: 'plant-1',
   processStart_ms: 1_000,
   interval_ms: 1_000,
   partitions: 2,

@@ -25,6 +25,7 @@ function openBrowser(html: string, url: string): JSDOM {
     history: window.history,
     navigator: window.navigator,
     localStorage: window.localStorage,
+    sessionStorage: window.sessionStorage,
     addEventListener: window.addEventListener.bind(window),
     requestAnimationFrame: window.requestAnimationFrame.bind(window),
     cancelAnimationFrame: window.cancelAnimationFrame.bind(window),

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { test } from 'tap'
 import { pages } from '../../src/api/console/page/pages.js'
 import { until } from '../until.js'
@@ -19,7 +20,7 @@ test('every page in a browser', needsBrowser, async (t) => {
         page.locator('h1', { hasText: title }),
       )
       await tab.drawn(id)
-      await page.waitForFunction((wanted) => document.title === wanted, `${title} · Rigel`)
+      await page.waitForFunction((wanted) => document.title === wanted, `${title} · ${hostname()} · Rigel`)
       // What is drawn anew meanwhile takes the focus with it: then once more.
       let faults: readonly string[] = []
       const isReached = async () => {

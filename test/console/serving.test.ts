@@ -29,7 +29,7 @@ function givenFolder(t: Test): string {
 async function given(t: Test, adminPort?: number) {
   const resources = [
     ...managementResources,
-    ...consoleResources(new PageFiles(givenFolder(t)), { needsToken: false, ofCluster: false }),
+    ...consoleResources(new PageFiles(givenFolder(t)), { needsToken: false, ofCluster: false, openReads: [] }),
   ]
   const { frontEnd } = await givenFrontEnd(t, { adminPort }, undefined, { management: resources })
   return frontEnd
@@ -150,7 +150,11 @@ test('on a port of its own the management brings the console there, and clients 
 test('where it was not built, it is said how to get it', async (t) => {
   const resources = [
     ...managementResources,
-    ...consoleResources(new PageFiles(join(t.testdir(), 'nothing')), { needsToken: false, ofCluster: false }),
+    ...consoleResources(new PageFiles(join(t.testdir(), 'nothing')), {
+      needsToken: false,
+      ofCluster: false,
+      openReads: [],
+    }),
   ]
   const { frontEnd } = await givenFrontEnd(t, {}, undefined, { management: resources })
   const response = await fetch(`http://127.0.0.1:${frontEnd.port}/console`)
@@ -162,10 +166,14 @@ test('where it was not built, it is said how to get it', async (t) => {
 test('whether a token is needed is known without one', async (t) => {
   for (const needsToken of [true, false]) {
     const { frontEnd } = await givenFrontEnd(t, needsToken ? { adminToken: 'secret' } : {}, undefined, {
-      management: consoleResources(new PageFiles('.'), { needsToken, ofCluster: !needsToken }),
+      management: consoleResources(new PageFiles('.'), { needsToken, ofCluster: !needsToken, openReads: ['live'] }),
     })
     const response = await fetch(`http://127.0.0.1:${frontEnd.port}/console/access.json`)
-    t.same(await response.json(), { needsToken, ofCluster: !needsToken })
+    const facts = { needsToken, ofCluster: !needsToken, openReads: ['live'] }
+    t.same(await response.json(), { ...facts, mayReadAll: true })
+    const elsewhere = { headers: { 'X-Forwarded-For': '203.0.113.9' } }
+    const far = await fetch(`http://127.0.0.1:${frontEnd.port}/console/access.json`, elsewhere)
+    t.same(await far.json(), { ...facts, mayReadAll: needsToken }, 'elsewhere a token decides')
     t.equal(response.headers.get('cache-control'), 'no-store')
   }
 })

@@ -15,6 +15,8 @@ export interface LiveHello {
   readonly gitHash: string
   /** Name of the machine. */
   readonly host: string
+  /** Name of the broker (`-name`); by default that of the machine. */
+  readonly name: string
   readonly processStart_ms: number
   /** How often frames come. */
   readonly interval_ms: number

@@ -20,6 +20,8 @@ import type { LiveAlarms, LiveBacklog, LiveDeliveries, LiveDisk, LiveFrame, Live
 
 export const frameInterval_ms = 1000
 
+/** The characters of a name that are shown. */
+const longestName = 64
 /** At most this many hosts of each kind of alarm are in a frame. */
 const mostHosts = 10
 /** At most this many receivers for which notifications wait are in a frame. */
@@ -66,6 +68,7 @@ export class LiveSampler {
       version: versionFacts.version,
       gitHash: versionFacts.git_hash,
       host: hostname(),
+      name: (options.name ?? hostname()).slice(0, longestName),
       processStart_ms: this.#processStart_ms,
       interval_ms: frameInterval_ms,
       partitions: measures.threads.partitions,

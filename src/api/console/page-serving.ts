@@ -20,8 +20,9 @@ const place = '/console'
 const index = 'index.html'
 
 /**
- * Tells the page whether the management needs a token, since a trial without one would count as a failed sign-in, and whether
- * the broker is part of a cluster, which has a page of its own.
+ * Tells the page whether the management needs a token, since a trial without one would count as a failed sign-in, what it may
+ * not read from where it is, since a trial would count as bad input, and whether the broker is part of a cluster, which has a page of
+ * its own.
  */
 const access = 'access.json'
 
@@ -29,11 +30,14 @@ const access = 'access.json'
  * The files of the console, which hold no secret and need no token, and a redirection to it for browsers that open the
  * port itself [console: how it is served].
  */
-export function consoleResources(files: PageFiles, facts: ConsoleFacts): readonly Resource[] {
-  const response = { ...json(facts), headers: { 'Cache-Control': 'no-store' } }
+export function consoleResources(files: PageFiles, facts: Omit<ConsoleFacts, 'mayReadAll'>): readonly Resource[] {
+  const factsFor = ({ client }: ApiRequest): ApiResponse => {
+    const shown: ConsoleFacts = { ...facts, mayReadAll: client.isTrusted }
+    return { ...json(shown), headers: { 'Cache-Control': 'no-store' } }
+  }
   const named = reading(async (request) => {
     const name = segment(request, 'file')
-    if (name === access) return response
+    if (name === access) return factsFor(request)
     const file = name === index ? undefined : await files.find(name)
     return file === undefined ? shortForm(404, 'the console has no such file') : fileResponse(file, request, 'forever')
   })

@@ -60,6 +60,17 @@ function decoded(text: string): string {
   }
 }
 
+/** The default tenant in the address; no tenant can have this name. */
+export const defaultTenant = '-'
+/** Its name for people. */
+export const nameOfDefault = 'default tenant'
+
+/** The tenant that the header has chosen: empty for the default one, undefined for all of them. */
+export function useTenant(): string | undefined {
+  const chosen = useObservable(openedAddress).parameters.get('tenant')
+  return chosen === defaultTenant ? '' : chosen
+}
+
 /** The time spans of charts, up to what is kept. */
 export const spans = [
   { name: '1m', title: 'last minute', seconds: 60 },

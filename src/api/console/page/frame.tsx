@@ -3,10 +3,10 @@ import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from '
 import { linkTo, openedAddress } from './address.js'
 import { clockText } from './format.js'
 import { followKeys, helpShown } from './keyboard.js'
-import { type Connection, connection } from './live-state.js'
+import { type Connection, connection, live } from './live-state.js'
 import { useClock, useObservable } from './observable.js'
 import { type ConsolePage, pageById, pagesOf } from './pages.js'
-import { ConfirmDialog } from './parts/confirm.js'
+import { ConfirmDialog, dismissChange } from './parts/confirm.js'
 import { FailedState, LoadingState } from './parts/states.js'
 import { giveToken, isOutdated, ofCluster, paused, type SignIn, signIn } from './session.js'
 import { StatusHeader } from './status-header.js'
@@ -16,9 +16,12 @@ export function ConsoleFrame() {
   const state = useObservable(signIn)
   const page = pageById(useObservable(openedAddress).page)
   useEffect(followKeys, [])
+  const name = useObservable(live)?.hello.name
   useEffect(() => {
-    document.title = `${page.title} · Rigel`
-  }, [page])
+    document.title = [page.title, name, 'Rigel'].filter((part) => part !== undefined).join(' · ')
+  }, [page, name])
+  // What a dialog asks belongs to the page that it was opened on.
+  useEffect(() => () => closeDialogs(), [page])
   if (state === 'needed' || state === 'wrong') return <SignInForm state={state} />
   return (
     <>
@@ -35,6 +38,11 @@ export function ConsoleFrame() {
       <ConfirmDialog />
     </>
   )
+}
+
+function closeDialogs(): void {
+  dismissChange()
+  helpShown.set(false)
 }
 
 /** Not a link, since the fragment of the address names the page. */
@@ -200,7 +208,7 @@ function SignInForm({ state }: { readonly state: SignIn }) {
         }}
       >
         <h1>Rigel</h1>
-        <p>This broker's management needs its token. It is kept in the memory of this tab, and nowhere else.</p>
+        <p>This broker's management needs its token. Only this tab keeps it, until it is closed.</p>
         <label for="token">Token</label>
         <input
           id="token"

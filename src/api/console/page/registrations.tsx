@@ -1,5 +1,5 @@
 import type { RegistrationList as RegistrationPage, ShownRegistration } from '../shapes.js'
-import { linkTo, openPage } from './address.js'
+import { linkTo, nameOfDefault, openPage, useTenant } from './address.js'
 import { countText } from './format.js'
 import { countColumn, lastFailureColumn, minor, textColumn } from './parts/columns.js'
 import type { Column } from './parts/data-table.js'
@@ -18,7 +18,7 @@ export function RegistrationsPage() {
 }
 
 function RegistrationList() {
-  const filters = { text: useParameter('text'), status: useParameter('status'), service: useParameter('tenant') }
+  const filters = { text: useParameter('text'), status: useParameter('status'), service: useTenant() }
   return (
     <ListPage<RegistrationPage, ShownRegistration>
       title="Registrations"
@@ -27,7 +27,6 @@ function RegistrationList() {
       fields={
         <>
           <SearchField name="text" label="Text" hint="entity, attribute, provider, id" isFirst />
-          <SearchField name="tenant" label="Tenant" hint="all" />
           <ChoiceField name="status" label="Status" all="all" choices={['active', 'inactive', 'expired']} />
         </>
       }
@@ -88,7 +87,7 @@ function RegistrationDetail({ id }: { readonly id: string }) {
                 ['status', <StatusChip key="status" status={registration.status} />],
                 ['description', registration.description && <StoredText text={registration.description} />],
                 ['provider', <StoredText key="provider" text={providerOf(registration)} most={300} />],
-                ['tenant', registration.service ?? 'the one without name'],
+                ['tenant', registration.service ?? nameOfDefault],
                 ['service path', registration.servicePath],
                 ['asked for', registration.mode],
                 ['in the form of', registration.legacy ? 'NGSIv1' : 'NGSIv2'],

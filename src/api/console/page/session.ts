@@ -13,21 +13,39 @@ export const readOnly = new Observable(false)
 /** Whether the broker is part of a cluster. */
 export const ofCluster = new Observable(false)
 
-/** Kept in the memory of the tab only: in no address, cookie, storage or log. */
+/** Whether everything may be read from here. */
+export const mayReadAll = new Observable(true)
+let openReads: readonly string[] = []
+
+/** Whether a resource may not be read from here; it is not asked for, since each refusal counts as bad input of a client. */
+function isReserved(path: string): boolean {
+  const [, first, second = '', ...rest] = path.split(/[/?]/)
+  return (
+    !mayReadAll.value && first === 'admin' && !(openReads.includes(second) && (rest.length === 0 || path.includes('?')))
+  )
+}
+
+/** Kept by the tab only, also while the page is loaded again: in no address, cookie, log, or storage that other tabs see. */
 let token: string | undefined
+/** The name that the tab keeps it under. */
+const tokenKey = 'rigel-token'
 
 /** Finds out whether the broker has a token, before any other request. */
 export async function openSession(): Promise<void> {
   // If the broker cannot be reached now, other requests are repeated anyway.
-  const unknown = { needsToken: false, ofCluster: false }
-  const { needsToken, ...broker } = await read<ConsoleFacts>('/console/access.json').catch(() => unknown)
-  ofCluster.set(broker.ofCluster)
-  signIn.set(needsToken ? 'needed' : 'done')
+  const unknown = { needsToken: false, ofCluster: false, openReads: [], mayReadAll: true }
+  const { needsToken, ...facts } = await read<ConsoleFacts>('/console/access.json').catch(() => unknown)
+  ofCluster.set(facts.ofCluster)
+  openReads = facts.openReads
+  mayReadAll.set(facts.mayReadAll)
+  if (needsToken) token = sessionStorage.getItem(tokenKey) ?? undefined
+  signIn.set(needsToken && token === undefined ? 'needed' : 'done')
 }
 
 /** Takes a token, and repeats all refused requests. */
 export function giveToken(given: string): void {
   token = given
+  sessionStorage.setItem(tokenKey, given)
   signIn.set('done')
 }
 
@@ -76,7 +94,10 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   const response = await fetch(path, { ...init, headers, cache: 'no-store', redirect: 'error' })
   if (response.ok) return response
   // Another request may have been refused meanwhile, and another token given.
-  if (response.status === 401 && sent === token) signIn.set(sent === undefined ? 'needed' : 'wrong')
+  if (response.status === 401 && sent === token) {
+    sessionStorage.removeItem(tokenKey)
+    signIn.set(sent === undefined ? 'needed' : 'wrong')
+  }
   throw new RefusedRequest(response.status, await descriptionOf(response))
 }
 
@@ -138,6 +159,10 @@ export function useResource<Value>(
   const token = useObservable(signIn)
   useEffect(() => {
     if (path === undefined || token !== 'done') return
+    if (isReserved(path)) {
+      setKnown({ ...nothing, path, fault: 'it is reserved', isForbidden: true })
+      return
+    }
     const gone = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const take = async (): Promise<void> => {

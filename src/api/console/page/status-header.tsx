@@ -1,5 +1,5 @@
 import type { ReadyState, TenantList } from '../shapes.js'
-import { linkTo, openedAddress, setParameter, spans, useSpan } from './address.js'
+import { defaultTenant, linkTo, nameOfDefault, openedAddress, setParameter, spans, useSpan } from './address.js'
 import { spanText } from './format.js'
 import { helpShown } from './keyboard.js'
 import { connection, live } from './live-state.js'
@@ -46,6 +46,8 @@ function Facts() {
   const isReady = value?.status === 'ok' && fault === undefined
   return (
     <p class="facts">
+      {known && <b title={`on ${known.hello.host}`}>{known.hello.name}</b>}
+      {known && known.hello.host !== known.hello.name && <span class="quiet">{known.hello.host}</span>}
       {known && <span class="quiet">{known.hello.version}</span>}
       {kind === 'lost' ? (
         <Chip tone="bad">not reached</Chip>
@@ -73,18 +75,27 @@ function Uptime({ start_ms }: { readonly start_ms: number }) {
   return <span class="quiet">up {spanText((useClock() - start_ms) / 1000)}</span>
 }
 
-/** Chooses the tenant of pages with tenants' content; shown once there is a tenant with a name. */
+/** The pages that show one tenant; others show all of them while none is chosen. */
+const ofOneTenant: ReadonlySet<string> = new Set(['entities'])
+
+/** Chooses the tenant that pages show; there once there is a tenant with a name. */
 function TenantSwitch() {
-  const chosen = useObservable(openedAddress).parameters.get('tenant') ?? ''
-  const { value } = useResource<TenantList>('/admin/tenants', 30_000)
+  const { page, parameters } = useObservable(openedAddress)
+  const chosen = parameters.get('tenant') ?? ''
+  const { value } = useResource<TenantList>('/admin/tenants?limit=1000', 30_000)
   const known = value?.tenants.map(({ service }) => service).filter((name) => name !== '') ?? []
   if (known.length === 0 && chosen === '') return null
-  const names = known.includes(chosen) || chosen === '' ? known : [...known, chosen]
+  const isOfOne = ofOneTenant.has(page)
+  const names = known.includes(chosen) || chosen === '' || chosen === defaultTenant ? known : [...known, chosen]
   return (
     <label class="field">
       <span class="unseen">Tenant that pages show</span>
-      <select value={chosen} onChange={({ currentTarget }) => setParameter('tenant', currentTarget.value)}>
-        <option value="">all tenants</option>
+      <select
+        value={chosen === '' && isOfOne ? defaultTenant : chosen}
+        onChange={({ currentTarget }) => setParameter('tenant', currentTarget.value)}
+      >
+        {!isOfOne && <option value="">all tenants</option>}
+        <option value={defaultTenant}>{nameOfDefault}</option>
         {names.toSorted().map((name) => (
           <option key={name} value={name}>
             {name}

@@ -1,11 +1,11 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { EntityList as EntityPage, PointList, ShownEntityRow, TenantList, TypeList } from '../../shapes.js'
-import { openPage, setParameter } from '../address.js'
+import type { EntityList as EntityPage, PointList, ShownEntityRow, TypeList } from '../../shapes.js'
+import { openPage, setParameter, useTenant } from '../address.js'
 import { countText } from '../format.js'
 import { minor, textColumn, timeColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
-import { ChoiceField, pathWith, SearchField, useParameter } from '../parts/filter-fields.js'
+import { pathWith, SearchField, useParameter } from '../parts/filter-fields.js'
 import { PageHead } from '../parts/page-head.js'
 import { StoredText } from '../parts/small-parts.js'
 import { FailedState, LoadingState, Shown } from '../parts/states.js'
@@ -25,7 +25,7 @@ export function EntitiesPage() {
 const limit = 50
 
 function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
-  const service = useParameter('tenant') ?? ''
+  const service = useTenant() ?? ''
   const [type, path, area] = [useParameter('type'), useParameter('path'), useParameter('area')]
   const ofId = { prefix: useParameter('prefix'), pattern: useParameter('pattern') }
   const filters = { type, path, area, ...ofId }
@@ -38,8 +38,6 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   const types = useResource<TypeList>(typesPath(service, path), 5_000)
   const isCounted = area === undefined && ofId.prefix === undefined && ofId.pattern === undefined
   const total = isCounted && types.value !== undefined ? countedEntities(types.value, type, attribute) : undefined
-  const tenants = useResource<TenantList>('/admin/tenants?limit=1000', 10_000)
-  const named = tenants.value?.tenants.map((tenant) => tenant.service).filter((name) => name !== '') ?? []
   return (
     <>
       <PageHead title="Entities" curl={isMap ? [search, places] : [search]}>
@@ -54,7 +52,6 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
         <SearchField name="path" label="Service path" hint="/a, /a/# with all below" />
         <SearchField name="attribute" label="Has the attribute" />
         <SearchField name="area" label="Area" hint="west,south,east,north" />
-        <ChoiceField name="tenant" label="Tenant" all="without name" choices={named} />
       </search>
       <div class="with-side">
         <TypeNavigation known={types} open={type} />

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { WholeAttribute, WholeEntities, WholeEntity } from '../../shapes.js'
-import { linkTo } from '../address.js'
+import { linkTo, nameOfDefault, useTenant } from '../address.js'
 import { pathWith, useParameter } from '../parts/filter-fields.js'
 import { CopyButton, FoldedJson } from '../parts/json.js'
 import { PageHead } from '../parts/page-head.js'
@@ -15,7 +15,7 @@ const usual_ms = 2_000
 
 /** The entities of one id: their attributes, a watch, and the subscriptions and registrations that concern them. */
 export function EntityDetail({ id }: { readonly id: string }) {
-  const [service, type, path] = [useParameter('tenant') ?? '', useParameter('type'), useParameter('path')]
+  const [service, type, path] = [useTenant() ?? '', useParameter('type'), useParameter('path')]
   const [isWatched, setWatched] = useState(false)
   const call = pathWith(`/admin/entities/${encodeURIComponent(id)}`, { service, type, path })
   const known = useResource<WholeEntities>(call, isWatched ? watched_ms : usual_ms)
@@ -52,7 +52,7 @@ function Whole({ entity, fresh }: { readonly entity: WholeEntity; readonly fresh
       <FactList
         facts={[
           ['type', type === '' ? 'none' : <StoredText key="type" text={type} />],
-          ['tenant', service === '' ? 'the one without name' : service],
+          ['tenant', service === '' ? nameOfDefault : service],
           ['service path', servicePath],
           ['created', <OptionalTime key="created" date={created} />],
           ['changed', <OptionalTime key="changed" date={modified} />],

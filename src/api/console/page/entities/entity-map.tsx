@@ -7,21 +7,22 @@ import { useParameter } from '../parts/filter-fields.js'
 import { Shown } from '../parts/states.js'
 import type { Known } from '../session.js'
 import { colours } from '../theme.js'
-import { boxOf, boxText, drawMap, type MapArea, type MapView, scaleOf, viewOf, widened, world } from './map-drawing.js'
+import { areaOf, boxOf, boxText, type MapArea, widened, world } from './map-area.js'
+import { drawMap, type MapView, scaleOf, viewOf } from './map-drawing.js'
 
 export interface PlacesShown {
   readonly known: Known<PointList>
 }
 
-/** A map of entities: dragging changes the area, which the address and the list beside the map share. */
+/** A map of entities, which opens on them: dragging changes the area, which the address and the list beside the map share. */
 export function EntityMap({ known }: PlacesShown) {
-  const area = boxOf(useParameter('area')) ?? world
+  const asked = boxOf(useParameter('area'))
   return (
     <section class="map" aria-label="Map">
       <Shown known={known} what="The places">
         {({ points, beyond }) => (
           <>
-            <Picture points={points} area={area} />
+            <Picture points={points} area={asked ?? areaOf(points)} />
             <p class="quiet">
               {countText(points.length / 2)} places are shown
               {beyond > 0 && `, evenly of about ${countText(points.length / 2 + beyond)}`}. Drag to ask for an area; the
@@ -89,8 +90,11 @@ function Picture({ points, area }: { readonly points: readonly number[]; readonl
         <button type="button" onClick={() => setParameter('area', boxText(widened(area, 2)))}>
           Zoom out
         </button>
-        <button type="button" onClick={() => setParameter('area', undefined)}>
+        <button type="button" onClick={() => setParameter('area', boxText(world))}>
           World
+        </button>
+        <button type="button" onClick={() => setParameter('area', undefined)}>
+          Data
         </button>
       </div>
     </div>

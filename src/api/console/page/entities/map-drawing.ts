@@ -2,14 +2,7 @@ import { type GeoProjection, geoEquirectangular, geoGraticule, geoPath } from 'd
 import { feature } from 'topojson-client'
 import land from 'world-atlas/land-110m.json'
 import { colour } from '../theme.js'
-
-/** An area between two meridians and two parallels, in degrees. */
-export interface MapArea {
-  readonly west: number
-  readonly south: number
-  readonly east: number
-  readonly north: number
-}
+import type { MapArea } from './map-area.js'
 
 /** The view of a map: an area, and its size in CSS pixels. */
 export interface MapView {
@@ -17,34 +10,6 @@ export interface MapView {
   readonly width: number
   readonly height: number
   readonly project: GeoProjection
-}
-
-export const world: MapArea = { west: -180, south: -90, east: 180, north: 90 }
-
-/** Parses the area in an address; undefined where there is none. */
-export function boxOf(text: string | undefined): MapArea | undefined {
-  const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = (text ?? '')
-    .split(',')
-    .map(Number)
-  const isArea = west < east && south < north && west >= -180 && east <= 180 && south >= -90 && north <= 90
-  return isArea ? { west, south, east, north } : undefined
-}
-
-/** The area as the address and the broker write it. */
-export function boxText({ west, south, east, north }: MapArea): string {
-  return [west, south, east, north].map((degrees) => String(Math.round(degrees * 1e5) / 1e5)).join(',')
-}
-
-/** The area with the same middle and a multiple of its size, as far as the earth reaches. */
-export function widened({ west, south, east, north }: MapArea, factor: number): MapArea {
-  const [x, y] = [(west + east) / 2, (south + north) / 2]
-  const [dx, dy] = [((east - west) / 2) * factor, ((north - south) / 2) * factor]
-  return {
-    west: Math.max(-180, x - dx),
-    east: Math.min(180, x + dx),
-    south: Math.max(-90, y - dy),
-    north: Math.min(90, y + dy),
-  }
 }
 
 const least_height = 200

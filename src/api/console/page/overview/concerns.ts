@@ -182,7 +182,7 @@ function slowFound(rows: readonly RouteRow[], { routes }: Live['hello']): readon
     routes.filter(({ reads, updates }) => reads.length + updates.length > 0).map(({ name }) => name),
   )
   return rows
-    .filter(({ route, p99_s }) => ofEntities.has(route) && p99_s >= slow_s)
+    .filter(({ route, p99_s, lately }) => lately > 0 && ofEntities.has(route) && p99_s >= slow_s)
     .toSorted((one, other) => other.p99_s - one.p99_s)
     .slice(0, mostSlow)
     .map(({ method, route, p99_s, lately }) => ({

@@ -28,6 +28,11 @@ export function confirmChange(change: Change): Promise<boolean> {
   })
 }
 
+/** Closes the question, if there is one: the change is not made. */
+export function dismissChange(): void {
+  pending.value?.decide(false)
+}
+
 /** Sends changes to the broker; `fault` is why the last one failed, and `over` is called after each. */
 export function useChange(over: () => void = () => {}) {
   const [fault, setFault] = useState<string>()

@@ -100,7 +100,8 @@ export function ChoiceField({
 export function pathWith(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && value !== '') query.set(name, String(value))
+    // An empty text is no filter, but the name of the default tenant.
+    if (value !== undefined && (value !== '' || name === 'service')) query.set(name, String(value))
   }
   return query.size === 0 ? path : `${path}?${query}`
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { Known } from '../session.js'
-import { RelativeTime } from './small-parts.js'
+import { Chip, FlagLink, RelativeTime } from './small-parts.js'
 
 /** Says that there is nothing yet, and what would be shown here. */
 export function EmptyState({ children }: { readonly children: ComponentChildren }) {
@@ -44,12 +44,18 @@ export function FailedState({
   )
 }
 
-/** Says that the content is reserved for the broker's own machine or for holders of the token, and what to do. */
-function ForbiddenState({ fault }: { readonly fault: string }) {
+/** Says that the content is reserved for the broker's own machine or for holders of the token, and how to open it. */
+export function ForbiddenState({ what }: { readonly what: string }) {
   return (
     <div class="state" role="note">
-      <p>This page is for the broker's own machine, or needs a token.</p>
-      <p class="quiet">The broker says: {fault}.</p>
+      <p>
+        <Chip tone="warning">read only</Chip> {what} can be seen on the broker's own machine, or with a token. From here
+        only figures are shown.
+      </p>
+      <p>
+        To open them, start the broker with <FlagLink flag="-adminToken" />: the console then asks for the token. Or
+        with <FlagLink flag="-adminOpen" />: everybody who reaches this port may then read and change everything.
+      </p>
     </div>
   )
 }
@@ -65,7 +71,7 @@ export function Shown<Value>({
   readonly children: (value: Value) => ComponentChildren
 }) {
   const { value, fault, at_ms, again, isForbidden } = known
-  if (isForbidden && fault !== undefined) return <ForbiddenState fault={fault} />
+  if (isForbidden) return <ForbiddenState what={what} />
   if (value === undefined) {
     return fault === undefined ? <LoadingState what={what} /> : <FailedState what={what} fault={fault} again={again} />
   }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { WholeSubscription } from '../../shapes.js'
-import { linkTo, openPage } from '../address.js'
+import { linkTo, nameOfDefault, openPage } from '../address.js'
 import { bytesText, countText, durationText, spanText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { Chart } from '../parts/chart.js'
@@ -62,7 +62,7 @@ function Content({ subscription, at_ms }: { readonly subscription: WholeSubscrip
           ['status', <StatusChip key="status" status={status} />],
           ['description', description && <StoredText text={description} />],
           ['receiver', <StoredText key="receiver" text={reference} most={300} />],
-          ['tenant', service ?? 'the one without name'],
+          ['tenant', service ?? nameOfDefault],
           ['service path', subscription.servicePath],
           ['sent', countText(subscription.timesSent)],
           ['failed in a row', countText(subscription.failsCounter)],

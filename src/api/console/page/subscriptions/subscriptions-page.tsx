@@ -1,5 +1,5 @@
 import type { SubscriptionDetails, SubscriptionList as SubscriptionPage } from '../../shapes.js'
-import { openPage } from '../address.js'
+import { openPage, useTenant } from '../address.js'
 import { bytesText, countText } from '../format.js'
 import { countColumn, minor, timeColumn } from '../parts/columns.js'
 import type { Column } from '../parts/data-table.js'
@@ -22,7 +22,7 @@ function SubscriptionList() {
     text: useParameter('text'),
     receiver: useParameter('receiver'),
     status: useParameter('status'),
-    service: useParameter('tenant'),
+    service: useTenant(),
   }
   return (
     <ListPage<SubscriptionPage, SubscriptionDetails>
@@ -33,7 +33,6 @@ function SubscriptionList() {
         <>
           <SearchField name="text" label="Text" hint="entity, attribute, id, description" isFirst />
           <SearchField name="receiver" label="Receiver" hint="part of its URL" />
-          <SearchField name="tenant" label="Tenant" hint="all" />
           <ChoiceField name="status" label="Status" all="all" choices={statuses} />
         </>
       }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SkippedLines } from '../../shapes.js'
+import { useTenant } from '../address.js'
 import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { type Column, DataTable } from '../parts/data-table.js'
@@ -15,14 +16,18 @@ const mostLines = 5000
 
 export const linesPath = '/admin/log/tail'
 
+/** The default tenant, as lines of the log have it. */
+const noTenant = '<none>'
+
 const levels = ['ERROR', 'WARN', 'INFO', 'DEBUG', 'SUMMARY']
 
 /** The lines of the log as they come, the latest first. The filter is part of the address. */
 export function TraceLines({ areas }: { readonly areas: readonly string[] }) {
+  const tenant = useTenant()
   const path = pathWith(linesPath, {
     text: useParameter('text'),
     correlator: useParameter('correlator'),
-    tenant: useParameter('tenant'),
+    tenant: tenant === '' ? noTenant : tenant,
     areas: useParameter('areas'),
     levels: useParameter('levels'),
   })
@@ -38,7 +43,6 @@ export function TraceLines({ areas }: { readonly areas: readonly string[] }) {
         <ChoiceField name="areas" label="Area" all="all" choices={areas} />
         <ChoiceField name="levels" label="Level" all="all" choices={levels} />
         <SearchField name="correlator" label="Correlator" />
-        <SearchField name="tenant" label="Tenant" />
         <span class="actions">
           <button type="button" aria-pressed={isPaused} title="Pause (p)" onClick={() => paused.set(!isPaused)}>
             Pause
