@@ -2,7 +2,7 @@ import { test } from 'tap'
 import type { LiveFrame, LiveHello } from '../../src/api/console/live-frame.js'
 import { concernsOf } from '../../src/api/console/page/overview/concerns.js'
 import { EventReader } from '../event-reader.js'
-import { answering, FarEnd } from '../far-end.js'
+import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 
@@ -30,7 +30,7 @@ async function saidUntil(broker: RunningBroker, ...expected: readonly RegExp[]):
 test('what is wrong in an incident is said by the figures of a broker', async (t) => {
   const broker = await RunningBroker.start(t)
   const slow = await FarEnd.listen(t, (received, response) => {
-    setTimeout(() => answering(200)(received, response), 1000).unref()
+    setTimeout(() => responding(200)(received, response), 1000).unref()
   })
   const subscribe = (type: string, url: string) =>
     broker.send('POST', '/v2/subscriptions', {
