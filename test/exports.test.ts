@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
-import { type Source, sourcesOf } from './sources.js'
+import { type Source, scriptTexts, sourcesOf } from './sources.js'
 
 const sources = sourcesOf('src', 'workers')
 const tests = sourcesOf('test', 'bench')
@@ -16,6 +16,9 @@ const importsOf = new Map(
   ]),
 )
 
+/** The scripts that make pages and programs import from what was compiled. */
+const scripts = scriptTexts()
+
 function imports({ path, code }: Source, name: string, from: string): boolean {
   const isImported = importsOf.get(path)?.has(from.replace(/\.tsx?$/, '')) === true
   return path !== from && isImported && new RegExp(`\\b${name}\\b`).test(code)
@@ -25,7 +28,10 @@ test('each value that is exported is used by another file, and not by tests only
   const declared = /^export (?:async )?(?:abstract )?(?:function\*?|const|class) (\w+)/gm
   for (const source of sources) {
     for (const [, name = ''] of source.code.matchAll(declared)) {
-      const used = sources.some((other) => imports(other, name, source.path))
+      const compiled = `dist/${source.path.replace(/\.tsx?$/, '')}.js`
+      const used =
+        sources.some((other) => imports(other, name, source.path)) ||
+        scripts.some((text) => text.includes(compiled) && new RegExp(`\\b${name}\\b`).test(text))
       const usedHere = source.code.split(new RegExp(`\\b${name}\\b`)).length > 2
       const tested = tests.some((other) => imports(other, name, source.path))
       t.ok(used || (tested && (usedHere || forTests.has(name))), `${name} of ${source.path}`)

@@ -25,3 +25,11 @@ export function sourceOf(path: string): Source {
   const code = readFileSync(join(root, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '')
   return { path, code }
 }
+
+/** The texts of the scripts that build the project. */
+export function scriptTexts(): readonly string[] {
+  const folder = join(root, 'scripts')
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.mjs'))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+}

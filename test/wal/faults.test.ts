@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { DiskFault } from '../../src/faults.js'
 import { head_bytes } from '../../src/storage/wal/frame.js'
 import { Random } from '../fuzz/random.js'
-import { append, appendInPool, begun, half, nth, opening_bytes, reopened, small, textsIn } from './given.js'
+import { append, appendInPool, begun, half, nth, opening_bytes, readFrom, reopened, small, textsIn } from './given.js'
 import { type DiskEvent, type EventOutcome, SimulatedDisk } from './simulated-disk.js'
 
 function disk(): SimulatedDisk {
@@ -59,6 +59,21 @@ test('a record of which a part was written and refused is not made whole by the 
   }
 })
 
+test('no part of a refused record stays, which the next one could complete', async (t) => {
+  for (let seed = 0; seed < 50; seed += 1) {
+    const on = new SimulatedDisk(new Random(seed))
+    const log = begun(on)
+    append(log, 'one')
+    const { offset } = log.position
+    const end = failing(on, 'ENOSPC', (event) => event.kind === 'write' && event.length > head_bytes)
+    t.same(log.appendSync(nth(1), Buffer.from('two')), full)
+    end()
+    on.restart('power')
+    const [name = ''] = on.names()
+    t.same(readFrom(on.open(name), offset, head_bytes), Buffer.alloc(head_bytes), `seed ${seed}`)
+  }
+})
+
 test('records that have extended their file are not overwritten when it grows', async (t) => {
   const on = disk()
   const log = begun(on, { ...small, segment_bytes: 2 ** 20 })
@@ -95,7 +110,11 @@ test('a record is not retracted once another segment was begun for one that was 
   const on = disk()
   const log = begun(on)
   append(log, half('a'))
-  failing(on, 'ENOSPC', (event) => event.kind === 'write' && !event.name.startsWith('spare-'))
+  failing(
+    on,
+    'ENOSPC',
+    (event) => event.kind === 'write' && event.length > head_bytes && !event.name.startsWith('spare-'),
+  )
   t.same(log.appendSync(nth(1), Buffer.alloc(5000, 'x')), full)
   t.throws(() => log.retract(nth(1)), /can not be retracted/)
 })

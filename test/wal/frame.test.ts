@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { bytesIn, type FileBytes, PieceReader } from '../../src/storage/wal/file-bytes.js'
+import { type FileBytes, PieceReader } from '../../src/storage/wal/file-bytes.js'
 import {
   frameAt,
   frameIn,
@@ -17,6 +17,11 @@ function framed(text: string, sequence = 5, previous = 0x01020304): Buffer {
   const bytes = Buffer.alloc(frameSize(payload.length) + head_bytes)
   writeFrame(bytes, { sequence: nth(sequence), previous, flushed: nth(sequence - 2), file_bytes: 9000, payload })
   return bytes
+}
+
+/** A file that is in memory. */
+function bytesIn(memory: Buffer): FileBytes {
+  return { length: memory.length, from: (offset) => memory.subarray(offset) }
 }
 
 test('the bytes of a frame are the format on disk and never change', async (t) => {

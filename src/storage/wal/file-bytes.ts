@@ -9,11 +9,6 @@ export interface FileBytes {
   from(offset: number, least: number): Buffer
 }
 
-/** Bytes that are in memory. */
-export function bytesIn(memory: Buffer): FileBytes {
-  return { length: memory.length, from: (offset) => memory.subarray(offset) }
-}
-
 /** Reads a file in pieces, with a function that fills a buffer with the bytes from an offset on and gives how many there were. */
 export class PieceReader implements FileBytes {
   readonly length: number

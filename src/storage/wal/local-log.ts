@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type DiskFault, diskFault } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
-import { frameAt, frameSize, head_bytes, writeFrame, zeroHead } from './frame.js'
+import { frameSize, head_bytes, writeFrame, zeroHead } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogDamage, recoverLog } from './log-recovery.js'
 import { type LogPosition, LogScan, positionText, type ScannedRecord } from './log-scan.js'
@@ -201,7 +201,7 @@ export class LocalLog implements NotedLog {
         return true
       } catch (fault) {
         if (!isOutOfSpace(fault)) throw fault
-        this.#refuse(sequence, size)
+        this.#refuse()
         return false
       }
     })
@@ -232,13 +232,16 @@ export class LocalLog implements NotedLog {
     })
   }
 
-  /** A write that ran out of space may leave a whole record once zeros are behind it: its head is overwritten so that it is not found. */
-  #refuse(sequence: LogSequence, size: number): void {
+  /**
+   * A write that ran out of space may have left a head, or a part of one: it is overwritten, so that no record is found that was refused.
+   * A part is enough for that, since the next record may write the other sector of the same head.
+   */
+  #refuse(): void {
     const { file } = this.#segments
     const { offset } = this.#end
-    const left = Buffer.alloc(size)
-    file.read(offset, left)
-    if (frameAt(left, 0)?.sequence !== sequence) return
+    const head = Buffer.alloc(head_bytes)
+    file.read(offset, head)
+    if (head.every((byte) => byte === 0)) return
     zeroHead(file, offset)
     this.flush()
   }

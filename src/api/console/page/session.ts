@@ -14,7 +14,7 @@ export const readOnly = new Observable(false)
 export const ofCluster = new Observable(false)
 
 /** Whether everything may be read from here. */
-export const mayReadAll = new Observable(true)
+const mayReadAll = new Observable(true)
 let openReads: readonly string[] = []
 
 /** Whether a resource may not be read from here; it is not asked for, since each refusal counts as bad input of a client. */

@@ -45,7 +45,7 @@ export function FailedState({
 }
 
 /** Says that the content is reserved for the broker's own machine or for holders of the token, and how to open it. */
-export function ForbiddenState({ what }: { readonly what: string }) {
+function ForbiddenState({ what }: { readonly what: string }) {
   return (
     <div class="state" role="note">
       <p>
