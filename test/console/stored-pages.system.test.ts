@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { t as root, type Test, test } from 'tap'
 import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
@@ -88,7 +89,7 @@ test('what clients stored is text, whatever it says and however long it is', nee
     await tab.page.locator('main .chip', { hasText: 'note' }).locator('bdi').last().textContent(),
     `${hostile.slice(0, 40)}…`,
   )
-  await tab.page.waitForFunction(() => document.title === 'Entities · Rigel')
+  await tab.page.waitForFunction((title) => document.title === title, `Entities · ${hostname()} · Rigel`)
   await tab.show('entities?id=Long1')
   await tab.page.getByRole('button', { name: /all 900,?002 characters/ }).waitFor()
   t.ok(Number((await tab.page.locator('main').textContent())?.length) < 5000, 'it is cut until somebody asks for it')
