@@ -62,7 +62,7 @@ export async function responseOf(url: string, request: Request, what: string): P
 export async function askOnce(url: string, request: Request): Promise<string> {
   const connection = new Connection(addressOf(url), 60_000)
   try {
-    return await asked(connection, url, request)
+    return await requested(connection, url, request)
   } finally {
     connection.close()
   }
@@ -82,7 +82,7 @@ async function forGroups(
       const connection = new Connection(addressOf(url), 60_000)
       try {
         for (const numbers of left) {
-          const refusal = refusalIn(await asked(connection, url, write(numbers)))
+          const refusal = refusalIn(await requested(connection, url, write(numbers)))
           if (refusal !== undefined) throw new Error(`the broker refuses to be prepared: ${refusal}`)
           done(numbers)
         }
@@ -93,7 +93,7 @@ async function forGroups(
   )
 }
 
-async function asked(connection: Connection, url: string, request: Request): Promise<string> {
+async function requested(connection: Connection, url: string, request: Request): Promise<string> {
   const { status, text } = await connection.ask(written(request, addressOf(url)))
   if (status === 200) return text
   throw new Error(`${request.verb} ${request.path}: HTTP ${status} ${text.slice(0, 200)}`)

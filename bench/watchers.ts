@@ -41,8 +41,8 @@ const patience_ms = 20_000
 export async function seated(url: string): Promise<IncomingMessage> {
   const began_ms = performance.now()
   for (;;) {
-    const asked = request(url, { agent: false }).end()
-    const [response]: readonly IncomingMessage[] = await once(asked, 'response')
+    const sent = request(url, { agent: false }).end()
+    const [response]: readonly IncomingMessage[] = await once(sent, 'response')
     if (response?.statusCode === 200) return response
     response?.destroy()
     if (response?.statusCode !== 503 || performance.now() - began_ms > patience_ms) {

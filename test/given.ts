@@ -11,7 +11,7 @@ import type { Log } from '../src/observe/log/log.js'
 import { DamageLog } from '../src/observe/log/worker-log.js'
 import type { Command, Reply } from '../src/partition/turn/commands.js'
 import { decideTurn } from '../src/partition/turn/decide.js'
-import { commitTurn, publishTurn, type TurnParts } from '../src/partition/turn/turn.js'
+import { commitTurn, endTurn, type TurnParts } from '../src/partition/turn/turn.js'
 import type { Sequence } from '../src/threads/shared-memory/sequences.js'
 import { Versions } from '../src/threads/shared-memory/versions.js'
 import type { Milliseconds } from '../src/time.js'
@@ -158,7 +158,7 @@ export function matcher(): Matcher {
 export function takeTurn(parts: TurnParts, batch: readonly Command[]): readonly Reply[] {
   const { replies, changes } = decideTurn(parts, batch)
   commitTurn(parts, changes)
-  publishTurn(parts)
+  endTurn(parts)
   return replies
 }
 

@@ -104,8 +104,8 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     },
     survey: (logs) => surveyed(engine, nodes, logs),
     hold: async (behind) => {
-      const told = await nodes.tellCheckpoints(node, checkpointsText(behind))
-      return told.ok ? told : err(told.error.reason)
+      const written = await nodes.tellCheckpoints(node, checkpointsText(behind))
+      return written.ok ? written : err(written.error.reason)
     },
     serve: (port, end) => {
       if (service === undefined) throw new Error(`log ${end.log} is opened before the node follows the logs`)

@@ -106,8 +106,8 @@ export class EtcdProcesses {
   leader(): number {
     for (let tries = 0; tries < leaderTries; tries += 1) {
       for (let number = 0; number < this.size; number += 1) {
-        const said = this.control(['endpoint', 'status', '--write-out=json'], number, glance_s)
-        const [status] = said.startsWith('[') ? JSON.parse(said) : []
+        const output = this.control(['endpoint', 'status', '--write-out=json'], number, glance_s)
+        const [status] = output.startsWith('[') ? JSON.parse(output) : []
         if (status !== undefined && status.Status.leader === status.Status.header.member_id) return number
       }
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)

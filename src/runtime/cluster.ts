@@ -184,10 +184,10 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   /** Makes this node a member. All front ends listen for other nodes, on this port. */
   begin(port: number): void {
     const { guarded, options } = this.#parts
-    const { host, port: told } = options.link.advertised ?? { host: hostname(), port: undefined }
+    const { host, port: advertised } = options.link.advertised ?? { host: hostname(), port: undefined }
     const name = host.includes(':') ? `[${host}]` : host
     guarded.listens(port)
-    this.nodes.begin(`${name}:${told ?? port}`, guarded.ownPorts(port))
+    this.nodes.begin(`${name}:${advertised ?? port}`, guarded.ownPorts(port))
   }
 
   /** The cluster as the console shows it, see `ClusterService`. Callers share a request that is under way. */

@@ -7,7 +7,7 @@ import type { UpdateCommand } from '../../src/model/context/update.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import type { Reply } from '../../src/partition/turn/commands.js'
 import { decideTurn } from '../../src/partition/turn/decide.js'
-import { commitTurn, publishTurn } from '../../src/partition/turn/turn.js'
+import { commitTurn, endTurn } from '../../src/partition/turn/turn.js'
 import { openEnvironment } from '../../src/storage/environment/environment.js'
 import { decodeEntity, encodeEntity } from '../../src/storage/records/record.js'
 import type { TurnChanges } from '../../src/storage/records/store.js'
@@ -234,7 +234,7 @@ test('what one reader has seen of a commit that is not counted yet, every later 
   t.match(first.entities(...requests), [{ attributes: [{ value: '2' }] }])
   t.equal(atHand.get('Silo1', group, published), undefined, 'what was read before is not shown any more')
   t.match(earlier.entities(...requests), [{ attributes: [{ value: '2' }] }])
-  publishTurn(parts)
+  endTurn(parts)
 })
 
 test('nothing is found under a name that is longer than any key', async (t) => {

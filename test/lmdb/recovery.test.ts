@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import type { UpdateCommand } from '../../src/model/context/update.js'
 import { decideTurn } from '../../src/partition/turn/decide.js'
-import { commitTurn, publishTurn, type TurnParts } from '../../src/partition/turn/turn.js'
+import { commitTurn, endTurn, type TurnParts } from '../../src/partition/turn/turn.js'
 import { readCheckpoint, restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { parsePosition } from '../../src/storage/wal/log-scan.js'
@@ -103,7 +103,7 @@ class StoreHistory {
 
   #turn(parts: TurnParts & { readonly store: PartitionStore }): void {
     commitTurn(parts, decideTurn(parts, this.#commands()).changes)
-    publishTurn(parts)
+    endTurn(parts)
     this.#state = stateOf(parts.store)
   }
 

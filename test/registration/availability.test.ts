@@ -2,7 +2,7 @@ import { test } from 'tap'
 import type { Tenant } from '../../src/model/context/entity.js'
 import type { Selector } from '../../src/model/context/query.js'
 import { AvailabilityIndex, type AvailabilitySubscription } from '../../src/model/registration/availability.js'
-import { Copies, withoutTold } from '../../src/model/registration/contexts.js'
+import { Copies, withoutRepeated } from '../../src/model/registration/contexts.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { at, path, tenant } from '../given.js'
 import { any, context, exact, pattern, registration } from './given.js'
@@ -99,11 +99,11 @@ test('what is told again is found by its entities, attribute names and provider,
 
 test('a copy loses what is told again, and ends when nothing else is in it', async (t) => {
   const copy = registration(1, [context('S4', 'noise'), context('S6')], { copiedFrom: 'a' })
-  t.same(withoutTold(copy, [context('S4', 'noise'), context('S7')]), {
+  t.same(withoutRepeated(copy, [context('S4', 'noise'), context('S7')]), {
     kind: 'put',
     registration: { ...copy, contexts: [{ ...context('S6'), ordinal: 1 }] },
   })
-  t.same(withoutTold(copy, [context('S6'), context('S4', 'noise')]), { kind: 'remove', id: copy.id })
+  t.same(withoutRepeated(copy, [context('S6'), context('S4', 'noise')]), { kind: 'remove', id: copy.id })
 })
 
 test('what is registered for every id awakens each subscription of its type, and tells what that names', async (t) => {

@@ -57,8 +57,8 @@ export const updateContext = payloadOperation({
 })
 
 /**
- * The raw way of an update: its partitions parse and answer it. An update of one entity, as nearly all are, always takes it; one
- * of several unless something in it needs the front end.
+ * The raw way of an update: its partitions parse and answer it. Nearly all updates of one entity take it, and one of
+ * several unless something in it needs the front end: wrong headers, characters that need a check, forwarding, a long body.
  */
 function rawWork(request: ApiRequest, services: Ngsi1Services): Work | UncheckedWork | undefined {
   const head = rawHeadOf(services, request)

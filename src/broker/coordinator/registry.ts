@@ -1,7 +1,7 @@
 import type { Recipient } from '../../delivery/queue/courier-protocol.js'
 import { InTurn } from '../../in-turn.js'
 import type { Tenant } from '../../model/context/entity.js'
-import { Copies, toldOnce, withoutContexts, withoutTold } from '../../model/registration/contexts.js'
+import { Copies, eachOnce, withoutContexts, withoutRepeated } from '../../model/registration/contexts.js'
 import type { Registration, RegistrationChange, RegistrationId } from '../../model/registration/registration.js'
 import { RegistrationIndex } from '../../model/registration/registration-index.js'
 import { newId, type SubscriptionId } from '../../model/subscription/subscription.js'
@@ -158,9 +158,9 @@ export class Registry implements RegistryService {
     })
   }
 
-  notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>> {
-    const { tenant, path, subscription } = told
-    const contexts = toldOnce(told.contexts)
+  notified(notification: AvailabilityNotification): Promise<Result<undefined, Unavailable>> {
+    const { tenant, path, subscription } = notification
+    const contexts = eachOnce(notification.contexts)
     return this.#turns.run(async () => {
       if (contexts.length === 0) return ok(undefined)
       const time = this.#clock()
@@ -169,9 +169,9 @@ export class Registry implements RegistryService {
       if (!this.#capacity.hasRoom(sizeOfRegistration(registration))) return err({ kind: 'registrationsFull' })
       const replaced = [...this.#copies.holders(source, contexts)].flatMap((id) => {
         const copy = this.index.get(id)
-        return copy ? [withoutTold(copy, contexts)] : []
+        return copy ? [withoutRepeated(copy, contexts)] : []
       })
-      const stored = await this.#store(replaced, registration, time, told)
+      const stored = await this.#store(replaced, registration, time, notification)
       if (stored.ok) this.#trace(registration.id, 'created')
       return stored
     })

@@ -37,7 +37,7 @@ interface UpdateDecision {
 }
 
 /**
- * Applies one context element to the entities of its id and path, oldest first; gives the writes and the reply [context 6.2-6.5].
+ * Decides what one context element changes in the entities of its id and path, oldest first: gives the writes and the reply [context 6.2-6.5].
  * The update of an entity is carried out wholly or not at all.
  */
 export function applyUpdate(

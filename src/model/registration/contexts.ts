@@ -158,17 +158,17 @@ export class Copies {
  * The change of an earlier copy when contexts are told again: it loses those, and is removed when it has no others. Contexts with
  * the same entities, attribute names and provider are the same, in whatever order [subscriptions 7.5].
  */
-export function withoutTold(copy: Registration, told: readonly RegisteredContext[]): RegistrationChange {
-  const again = new Set(told.map(contextKey))
-  return withoutContexts(copy, (context) => again.has(contextKey(context)))
+export function withoutRepeated(copy: Registration, again: readonly RegisteredContext[]): RegistrationChange {
+  const keys = new Set(again.map(contextKey))
+  return withoutContexts(copy, (context) => keys.has(contextKey(context)))
 }
 
 /**
  * The contexts, each once: registries that tell each other tell the same ones again and again, and more of them each time if they
  * kept all [subscriptions 7.5].
  */
-export function toldOnce(told: readonly RegisteredContext[]): readonly RegisteredContext[] {
-  return [...new Map(told.map((context) => [contextKey(context), context])).values()]
+export function eachOnce(contexts: readonly RegisteredContext[]): readonly RegisteredContext[] {
+  return [...new Map(contexts.map((context) => [contextKey(context), context])).values()]
 }
 
 function sourceKey({ tenant, path, copiedFrom }: CopySource): string {

@@ -48,7 +48,7 @@ export class Matcher {
   /** The number of changes so far. */
   #changes = 0
   /** The number of messages that the current change has caused. */
-  #sent = 0
+  #made = 0
 
   constructor({ legacyBody, message, holds, expressions, log, memory_bytes }: MatcherParts) {
     this.#index = new MatcherIndex(memory_bytes, expressions)
@@ -101,7 +101,7 @@ export class Matcher {
     const groups = this.#index.groups(change.tenant, change.entity)
     if (groups.length === 0) return
     this.#changes += 1
-    this.#sent = 0
+    this.#made = 0
     const triggered = triggeredOf(this.#changes, groups, change)
     this.#trace.untriggered(groups, triggered, change, cause)
     if (comesBack(change, cause)) {
@@ -123,11 +123,11 @@ export class Matcher {
       }
       const silence = this.#reserve(indexed, isShown, messages, change, cause, share)
       if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
-      else if (silence === undefined) this.#send(indexed.subscription, messages, change, cause)
+      else if (silence === undefined) this.#pushNgsi2(indexed.subscription, messages, change, cause)
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
-    this.#sendLater(messages, change, cause)
-    if (due.length > 0) this.#notify(due, change, cause)
+    this.#pushLater(messages, change, cause)
+    if (due.length > 0) this.#pushLegacy(due, change, cause)
     if (undecided !== undefined) this.#matchUndecided(undecided, isShown, messages, change, cause, share)
     if (share.isTooSmall) this.#warnOfSteps(change, share)
   }
@@ -196,7 +196,7 @@ export class Matcher {
   }
 
   /** Makes the notice of a subscription in the forms of NGSIv2: with its body, unless the bodies of the change are rendered later. */
-  #send(subscription: Subscription, messages: ChangeMessages, change: Change, cause: Cause): void {
+  #pushNgsi2(subscription: Subscription, messages: ChangeMessages, change: Change, cause: Cause): void {
     const { terms } = subscription
     const isNow = terms === undefined || madeAt(terms, cause.time) === cause.time
     const headed = this.#headed(subscription, messages, cause)
@@ -220,12 +220,12 @@ export class Matcher {
   ): { readonly correlator: string; readonly message: NoticeMessage } {
     const message = messages.head(subscription)
     if (message === undefined) throw new Error('what is sent shows something')
-    this.#sent += 1
-    return { correlator: `${origin.correlator}; cbnotif=${this.#sent}`, message }
+    this.#made += 1
+    return { correlator: `${origin.correlator}; cbnotif=${this.#made}`, message }
   }
 
   /** Stores the change once for the messages whose bodies are rendered when they are sent. */
-  #sendLater({ later, steps }: ChangeMessages, change: Change, { origin, time }: Cause): void {
+  #pushLater({ later, steps }: ChangeMessages, change: Change, { origin, time }: Cause): void {
     if (later.length === 0) return
     const { tenant, entity } = change
     const { token, service, via } = origin
@@ -258,7 +258,7 @@ export class Matcher {
         const silence = this.#reserve(indexed, isShown, messages, change, cause, share)
         if (this.#trace.isOfTriggered) this.#trace.triggered(indexed, silence, change, cause)
         if (silence !== undefined) continue
-        if (isLegacy(subscription)) this.#notify([subscription], change, cause)
+        if (isLegacy(subscription)) this.#pushLegacy([subscription], change, cause)
         else this.#notices.push(this.#whole(subscription, messages, change, cause))
         const made = this.#notices.pop()
         if (made === undefined || 'subscriptions' in made) throw new Error('a version has no notice of its own')
@@ -280,7 +280,7 @@ export class Matcher {
   }
 
   /** Bodies that are short together are rendered here; otherwise the entity is stored once for all of them. */
-  #notify(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
+  #pushLegacy(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
     const { correlator, token, service, via } = origin
     const common = {
       orderingKey: orderingKeyOf(entity),

@@ -26,7 +26,7 @@ export function storageMeter(row: PartitionRow) {
       commitDurations(duration)
       commitOperations(BigInt(commands))
     },
-    /** A record was appended to the log: its size, and the time until it was durable. */
+    /** A record was appended to the log: its size, and the time until it stood there, durable unless `-writeConcern` is 0. */
     logged: (bytes: number, duration: Nanoseconds): void => {
       logDurations(duration)
       logged_bytes(BigInt(bytes))

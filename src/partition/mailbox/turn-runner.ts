@@ -16,7 +16,7 @@ import type { Bell } from '../../threads/shared-memory/signals.js'
 import type { Command, Reply } from '../turn/commands.js'
 import { type DecidedTurn, decideTurn } from '../turn/decide.js'
 import type { DeprecatedLocation } from '../turn/deprecated-locations.js'
-import { commitTurn, publishTurn, type TurnParts } from '../turn/turn.js'
+import { commitTurn, endTurn, type TurnParts } from '../turn/turn.js'
 import { isOneRequest } from '../turn/turn-shares.js'
 
 export interface TurnRunnerParts extends TurnParts {
@@ -135,7 +135,7 @@ export class TurnRunner {
       return this.#failed(batch, fault, times, again)
     }
     this.afterCommit(() => {
-      publishTurn(this.#parts)
+      endTurn(this.#parts)
       this.#full(this.#parts.store.isFull)
       for (const location of turn.deprecated) this.#noteDeprecated(location)
     })
@@ -165,7 +165,7 @@ export class TurnRunner {
 
   /** The turn has changed nothing, and its responses may be outdated. */
   #unconfirmed(batch: readonly Command[]): readonly Reply[] {
-    publishTurn(this.#parts)
+    endTurn(this.#parts)
     if (this.#parts.ownership?.isOwner === false) return notOwned(batch)
     return batch.map(({ kind }) => (kind === 'ping' ? { kind: 'pong' } : { kind: 'failed', why: 'storageFull' }))
   }

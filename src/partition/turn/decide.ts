@@ -15,7 +15,7 @@ import type { Command, Interpreter, RawUpdateCommand, Reply, SweepCommand } from
 import { type DeprecatedLocation, gatherDeprecated } from './deprecated-locations.js'
 
 export interface DecidingParts {
-  /** As the last turn left it; read-only. */
+  /** As the last turn left it. Deciding changes nothing that it holds; LMDB may follow the log meanwhile. */
   readonly store: Pick<PartitionStore, 'limits' | 'hasRoom' | 'entities' | 'expired'>
   readonly interpret: Interpreter
   readonly matcher: Matcher
@@ -32,7 +32,7 @@ export interface DecidedTurn {
 
 /**
  * Decides a batch, or as much of it as fits into one turn: later commands see what earlier ones changed. The decisions depend only on
- * the store and the batch, and nothing is written.
+ * the store, the subscriptions with their clocks, and the batch; no change is written.
  *
  * When this returns, the notices' moments are on the clocks of their subscriptions: `commitTurn` keeps them or takes them back. When this
  * throws, they have been taken back.

@@ -5,8 +5,8 @@ import type { DecidingParts } from './decide.js'
 
 /**
  * A turn has three steps. `decideTurn` computes the changes of a batch and writes nothing. `commitTurn` appends them to the log
- * and, once they are durable, applies them to the store. `publishTurn` makes them known. Replies leave after that: what they say
- * is durable, with the notices that the changes cause [subscriptions 5.2].
+ * and then applies them to the store. `endTurn` makes them known. Replies leave after that: what they say is in the log, with the
+ * notices that the changes cause [subscriptions 5.2], and durable there unless `-writeConcern` is 0.
  */
 export interface TurnParts extends DecidingParts {
   readonly store: PartitionStore
@@ -15,10 +15,10 @@ export interface TurnParts extends DecidingParts {
 }
 
 /**
- * Logs and applies the changes of a decided turn: when this returns they are durable and can be read. Says whether there was anything to
+ * Logs and applies the changes of a decided turn: when this returns they are in the log and can be read. Says whether there was anything to
  * log. When it throws, nothing of the turn stays, unless the fault is a `DiskFault`: then the log decides at the next start. The clocks of
  * subscriptions then have their former moments, except where another partition has moved them since, and the versions have counted the
- * failed commit, so that readers read again what has not changed. Call `publishTurn` next, before anything else is decided or read.
+ * failed commit, so that readers read again what has not changed. Call `endTurn` next, before anything else is decided or read.
  *
  * @param logged called with the size of the record when it is durable, before anybody can see the changes
  */
@@ -38,7 +38,7 @@ export function commitTurn(
 }
 
 /** The work behind the commit. A fault in it does not undo the turn, whose commands must not be carried out again. */
-export function publishTurn({ matcher, versions }: TurnParts): void {
+export function endTurn({ matcher, versions }: TurnParts): void {
   versions.end()
   matcher.commit()
 }

@@ -132,8 +132,8 @@ export class EtcdNodes {
   /** Publishes the progress of a node's checkpoints, which stays when the node is no member any more. */
   async tellCheckpoints(node: string, text: string): Promise<Result<undefined, EngineUnavailable>> {
     const put = { requestPut: { key: `${this.#checkpointsKey}${node}`, value: Buffer.from(text) } }
-    const told = await this.#client.call('txn', { compare: [], success: [put], failure: [] })
-    return told.ok ? ok(undefined) : err(unanswered(told.error))
+    const response = await this.#client.call('txn', { compare: [], success: [put], failure: [] })
+    return response.ok ? ok(undefined) : err(unanswered(response.error))
   }
 
   /** The last published progress of each node's checkpoints, by name. */
@@ -152,8 +152,8 @@ export class EtcdNodes {
     const lease = randomInt(1, 2 ** 47)
     const created = await this.#client.call('leaseGrant', { ID: lease, TTL: Math.ceil(ttl_ms / 1000) })
     if (!created.ok) return err(unanswered(created.error))
-    const told = await this.#tell(self, lease)
-    if (!told.ok) return told
+    const written = await this.#put(self, lease)
+    if (!written.ok) return written
     return ok(this.#kept(lease, ttl_ms, self))
   }
 
@@ -173,9 +173,9 @@ export class EtcdNodes {
       const facts = untold
       untold = undefined
       isTelling = true
-      const told = await this.#tell(facts, lease)
+      const written = await this.#put(facts, lease)
       isTelling = false
-      if (!told.ok) untold ??= facts
+      if (!written.ok) untold ??= facts
       else await tell()
     }
     const end = (): void => {
@@ -208,12 +208,12 @@ export class EtcdNodes {
     }
   }
 
-  async #tell(self: NodeFacts, lease: number): Promise<Result<undefined, EngineUnavailable>> {
+  async #put(self: NodeFacts, lease: number): Promise<Result<undefined, EngineUnavailable>> {
     const put = {
       requestPut: { key: `${this.#prefix}/member/${self.name}`, value: Buffer.from(factsText(self)), lease },
     }
-    const told = await this.#client.call('txn', { compare: [], success: [put], failure: [] })
-    return told.ok ? ok(undefined) : err(unanswered(told.error))
+    const response = await this.#client.call('txn', { compare: [], success: [put], failure: [] })
+    return response.ok ? ok(undefined) : err(unanswered(response.error))
   }
 
   /** Renews a lease; returns its remaining seconds, 0 if it has ended, undefined if that is unknown. */

@@ -61,10 +61,10 @@ export class ReplicaCheckpoints {
     if (!this.#isTold || (!this.#isCoveredTold && this.#calls >= coveredEvery)) {
       this.#isTold = true
       this.#isCoveredTold = true
-      const told = await this.#nodes.tellCheckpoints(this.#node, checkpointsText(this.#reached, this.#covered))
-      if (!told.ok) {
+      const written = await this.#nodes.tellCheckpoints(this.#node, checkpointsText(this.#reached, this.#covered))
+      if (!written.ok) {
         this.#isTold = false
-        return told
+        return written
       }
       this.#calls = 0
     }

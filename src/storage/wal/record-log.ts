@@ -33,8 +33,8 @@ export interface RecordLog {
   /** The sequence of the last record. */
   readonly last: LogSequence
   /**
-   * Puts a record right behind the one that is expected to be the last. Resolves when the record can not be lost any more;
-   * the next one is appended after that.
+   * Puts a record right behind the one that is expected to be the last. Resolves when the record is as
+   * durable as `-writeConcern` says; the next one is appended after that.
    */
   append(expected: LogSequence, bytes: Uint8Array): Promise<Appended>
   /** Takes the last record back, which nobody has been told of, so that its sequence is given again. */

@@ -76,10 +76,10 @@ function doubledOfFew(attributes: readonly GivenAttribute[]): GivenAttribute | u
 /** The first attribute whose name occurs with and without ID. */
 function mixedInstance(attributes: readonly GivenAttribute[]): GivenAttribute | undefined {
   if (!attributes.some(({ instance }) => instance !== '')) return undefined
-  const [plain, told] = [new Set<string>(), new Set<string>()]
-  for (const { name, instance } of attributes) (instance === '' ? plain : told).add(name)
-  if (plain.size === 0 || told.size === 0) return undefined
-  return attributes.find(({ name }) => plain.has(name) && told.has(name))
+  const [plain, instances] = [new Set<string>(), new Set<string>()]
+  for (const { name, instance } of attributes) (instance === '' ? plain : instances).add(name)
+  if (plain.size === 0 || instances.size === 0) return undefined
+  return attributes.find(({ name }) => plain.has(name) && instances.has(name))
 }
 
 function isEmpty({ value, type, instance, location, metadata }: GivenAttribute): boolean {

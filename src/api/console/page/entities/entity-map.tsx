@@ -16,13 +16,13 @@ export interface PlacesShown {
 
 /** A map of entities, which opens on them: dragging changes the area, which the address and the list beside the map share. */
 export function EntityMap({ known }: PlacesShown) {
-  const asked = boxOf(useParameter('area'))
+  const chosen = boxOf(useParameter('area'))
   return (
     <section class="map" aria-label="Map">
       <Shown known={known} what="The places">
         {({ points, beyond }) => (
           <>
-            <Picture points={points} area={asked ?? areaOf(points)} />
+            <Picture points={points} area={chosen ?? areaOf(points)} />
             <p class="quiet">
               {countText(points.length / 2)} places are shown
               {beyond > 0 && `, evenly of about ${countText(points.length / 2 + beyond)}`}. Drag to ask for an area; the

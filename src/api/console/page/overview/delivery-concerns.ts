@@ -114,8 +114,8 @@ function groupText(group: LiveAlarmGroup, backlogs: readonly LiveBacklog[]): str
 
 /** A failed attempt says first whether it is repeated; a number is the status of a response. */
 function shownReason(reason: string): string {
-  const [, said = reason] = /^(?:trouble|refused): (.+)$/s.exec(reason) ?? []
-  return /^\d{3}$/.test(said) ? `status ${said}` : said
+  const [, detail = reason] = /^(?:trouble|refused): (.+)$/s.exec(reason) ?? []
+  return /^\d{3}$/.test(detail) ? `status ${detail}` : detail
 }
 
 /** The host and port of a URL, or of what has a user before it. */
