@@ -42,8 +42,7 @@ function sentBy({ via }: IncomingHttpHeaders): string | undefined {
 export const notFromHere =
   "without a token this is for requests from the broker's own machine: start the broker with -adminToken and send it as Authorization: Bearer <token>, or with -adminOpen"
 
-/** The resources below `/admin/` that everybody may read, by the first part of their names. */
-export const openReads: ReadonlySet<string> = new Set(['log', 'metrics', 'sem', 'stats', 'waits', 'cluster', 'live'])
+const openReads: ReadonlySet<string> = new Set(['log', 'metrics', 'sem', 'stats', 'waits', 'cluster', 'live'])
 
 /** Whether an operation is for trusted requests only: all below `/admin/` that does not just read figures and settings of the log. */
 export function needsTrust(pattern: string, verb: string): boolean {
@@ -51,6 +50,18 @@ export function needsTrust(pattern: string, verb: string): boolean {
   const [, , second = '', ...rest] = pattern.split('/')
   const isOpen = openReads.has(second) && (rest.length === 0 || second === 'cluster')
   return !(isOpen && verb === 'GET')
+}
+
+/** The patterns below `/admin/` that everybody may read. */
+export function openPatterns(resources: readonly Readable[]): readonly string[] {
+  return resources.flatMap(({ pattern, operations: { GET } }) =>
+    GET === undefined || !pattern.startsWith('/admin/') || needsTrust(pattern, 'GET') ? [] : [pattern],
+  )
+}
+
+interface Readable {
+  readonly pattern: string
+  readonly operations: { readonly GET?: unknown }
 }
 
 /** By which names a listening socket is known, and to whom. */

@@ -24,6 +24,11 @@ interface RequestSender {
   readonly peer: string | undefined
 }
 
+/** The stages of a request whose times are taken; their facts are made when a line shows them. */
+interface TimedStages {
+  readonly facts: Facts
+}
+
 /** Trace areas by number: every request looks them all up. */
 type AreaNumbers = readonly number[]
 
@@ -121,11 +126,15 @@ export class RequestLog {
   }
 
   /** The response, in the areas that show parts of it. */
-  responseReady({ status, headers, body }: RenderedResponse, response_bytes: number, stages: Facts): void {
+  responseReady(
+    { status, headers, body }: RenderedResponse,
+    response_bytes: number,
+    stages: TimedStages | undefined,
+  ): void {
     if (!this.#anyOn(responseAreas)) return
     this.#maybe('http.response', () => `${status}, ${response_bytes} bytes, ${pairs(headers)}`)
     this.#maybe('payload.out', () => this.#shown(body))
-    this.#maybe('render', () => `${response_bytes} bytes`, stages)
+    if (this.isTraced('render')) this.trace('render', `${response_bytes} bytes`, stages?.facts)
     const { origin } = this.#incoming.headers
     if (origin !== undefined) this.#maybe('http.cors', () => `origin ${origin}: ${corsHeaders(headers)}`)
     if (status === 401) this.#maybe('security', () => 'the token or the key is missing or wrong')
@@ -137,14 +146,15 @@ export class RequestLog {
   }
 
   /** The line of the request, unless it is a quiet one [management 10.4]. */
-  ended(ended: EndedRequest, stages: Facts, quiet: boolean): void {
-    const target = urlWithoutSecrets(this.#incoming.url ?? '')
-    this.#maybe('http.transaction', () => `done: ${this.#incoming.method} ${target}, ${ended.status}`, stages)
+  ended(ended: EndedRequest, stages: TimedStages | undefined, quiet: boolean): void {
+    const { method = '', url = '', headers } = this.#incoming
+    if (this.isTraced('http.transaction')) {
+      this.trace('http.transaction', `done: ${method} ${urlWithoutSecrets(url)}, ${ended.status}`, stages?.facts)
+    }
     const level = quiet ? undefined : this.#shownLevel(ended.hasErrors)
     if (level === undefined) return
     const verbosity = this.#switches.get('verbosity')
     const payloads = { limit_bytes: this.#switches.get('infoPayloadMaxSize'), ofAllResponses: verbosity >= 5 }
-    const { method = '', url = '', headers } = this.#incoming
     const head = { method, target: url, service: single(headers['fiware-service']) ?? '' }
     const text = accessText(head, ended, payloads)
     const facts = { ...accessFacts(head, ended, this.context), ...this.#moreFacts(stages, verbosity) }
@@ -177,8 +187,8 @@ export class RequestLog {
     return false
   }
 
-  #maybe(area: TraceArea, message: () => string, facts?: Facts): void {
-    if (this.isTraced(area)) this.trace(area, message(), facts)
+  #maybe(area: TraceArea, message: () => string): void {
+    if (this.isTraced(area)) this.trace(area, message())
   }
 
   /** The level of an access line, if lines of that level are shown. */
@@ -188,11 +198,11 @@ export class RequestLog {
   }
 
   /** What stands behind the facts that every access line has. */
-  #moreFacts(stages: Facts, verbosity: number): Facts {
+  #moreFacts(stages: TimedStages | undefined, verbosity: number): Facts {
     return {
       ...(this.#key !== undefined && { key: this.#key }),
       ...(this.#fault !== undefined && { fault: this.#fault }),
-      ...(verbosity >= 3 && stages),
+      ...(verbosity >= 3 && stages?.facts),
       ...(verbosity >= 4 && { headers: JSON.stringify(withoutSecrets(this.#incoming.headers)) }),
     }
   }

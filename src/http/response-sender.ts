@@ -114,7 +114,7 @@ export class ResponseSender implements PendingResponse {
     const ready = { status: response.status, headers, body, stream: response.stream }
     this.#ready = ready
     context.responses.add(this)
-    this.#parts.log.responseReady(ready, response_bytes, this.#parts.stages?.facts ?? noStages)
+    this.#parts.log.responseReady(ready, response_bytes, this.#parts.stages)
   }
 
   #wasSlow(completed: CompletedRequest): void {
@@ -150,7 +150,7 @@ export class ResponseSender implements PendingResponse {
         responseBody: ready?.body ?? '',
         response_bytes: ready === undefined || head.verb === 'HEAD' ? 0 : this.#body_bytes,
       },
-      stages?.facts ?? noStages,
+      stages,
       head.target.kind === 'health',
     )
   }
@@ -243,7 +243,6 @@ export class ResponseSender implements PendingResponse {
 }
 
 const noErrors: readonly string[] = []
-const noStages = {}
 
 /** The times of a request that had begun before slow requests were kept. */
 const notTimed: SpentTimes = { stages_ms: {}, partitions: 0 }

@@ -34,7 +34,7 @@ import { type NodeAddress, RouteTable } from '../cluster/membership/route-table.
 import { Destinations } from '../delivery/http-client/destinations.js'
 import { ApiKeys } from '../flags/api-keys.js'
 import type { ListenRefusal } from '../http/listen.js'
-import { openReads } from '../http/management-access.js'
+import { openPatterns } from '../http/management-access.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import type { RegistrationId } from '../model/registration/registration.js'
 import { type ActiveAlarm, type AlarmCounts, type AlarmReport, AlarmReports } from '../observe/log/alarms.js'
@@ -259,7 +259,7 @@ function interfaces(
   const backlogs = async (limit: number) =>
     (await broker.subscriptions.receivers({ onlyWaiting: true, offset: 0, limit })).receivers
   const feeds = behind.feeds({ measures, resources: () => resources, disk, backlogs })
-  const management = [
+  const reads = [
     ...managementResources({ measures, log, broker, freeHandles, cluster, applied, peers, backups, disk }),
     ...viewResources({
       ...{ broker, log, peers, queueMax: options.notifications.queueMax },
@@ -269,12 +269,15 @@ function interfaces(
     ...slowResources({ measures, peers, log }),
     ...liveResources({ feeds, streams: behind.streams, viewers: memory.viewers }),
     ...referenceResources(),
+  ]
+  const management = [
+    ...reads,
     ...(options.noConsole
       ? []
       : consoleResources(new PageFiles(builtFile('console')), {
           needsToken: options.adminToken !== undefined,
           ofCluster: options.cluster !== undefined,
-          openReads: [...openReads],
+          openReads: openPatterns(reads),
         })),
   ]
   const resources = [...ngsi1.resources, ...ngsi2.resources, ...management]

@@ -166,10 +166,14 @@ test('where it was not built, it is said how to get it', async (t) => {
 test('whether a token is needed is known without one', async (t) => {
   for (const needsToken of [true, false]) {
     const { frontEnd } = await givenFrontEnd(t, needsToken ? { adminToken: 'secret' } : {}, undefined, {
-      management: consoleResources(new PageFiles('.'), { needsToken, ofCluster: !needsToken, openReads: ['live'] }),
+      management: consoleResources(new PageFiles('.'), {
+        needsToken,
+        ofCluster: !needsToken,
+        openReads: ['/admin/live'],
+      }),
     })
     const response = await fetch(`http://127.0.0.1:${frontEnd.port}/console/access.json`)
-    const facts = { needsToken, ofCluster: !needsToken, openReads: ['live'] }
+    const facts = { needsToken, ofCluster: !needsToken, openReads: ['/admin/live'] }
     t.same(await response.json(), { ...facts, mayReadAll: true })
     const elsewhere = { headers: { 'X-Forwarded-For': '203.0.113.9' } }
     const far = await fetch(`http://127.0.0.1:${frontEnd.port}/console/access.json`, elsewhere)

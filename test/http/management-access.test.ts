@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { brokerRefusal, needsTrust, trustCheck } from '../../src/http/management-access.js'
+import { brokerRefusal, needsTrust, openPatterns, trustCheck } from '../../src/http/management-access.js'
 import { RunningBroker } from '../running.js'
 
 test('what a broker has sent is known by its headers, among the entries that proxies add too', async (t) => {
@@ -34,6 +34,14 @@ test('below /admin/ nothing is open but reads of figures and settings of the log
   for (const closed of ['backup', 'log/tail', 'entities', 'config', 'later'])
     t.ok(needsTrust(`/admin/${closed}`, 'GET'))
   t.notOk(needsTrust('/log/trace', 'DELETE'))
+})
+
+test('the console is told of the same reads', async (t) => {
+  const readable = (pattern: string) => ({ pattern, operations: { GET: {} } })
+  const open = ['/admin/log', '/admin/cluster', '/admin/cluster/statistics']
+  const others = ['/admin/log/tail', '/admin/entities', '/version']
+  const resources = [...open, ...others].map(readable)
+  t.same(openPatterns([...resources, { pattern: '/admin/sem', operations: {} }]), open)
 })
 
 test('GET /admin/metrics with reset=true needs what DELETE needs', async (t) => {

@@ -110,6 +110,13 @@ test('a file is read in pieces of any size, and frames are found in it as if it 
   }
 })
 
+test('a file that becomes shorter while it is read is told, instead of being searched for ever', async (t) => {
+  const bytes = new PieceReader(4096, 64, () => 0)
+  t.throws(() => bytes.from(0, 1), /shorter/)
+  t.throws(() => Array.from(framesFrom(bytes, 0, nth(0))), /shorter/)
+  t.equal(bytes.from(4096, 1).length, 0, 'at its end nothing is expected')
+})
+
 test('a frame that was begun is as long as its head says, or up to where nothing stands', async (t) => {
   const whole = framed('x'.repeat(100))
   t.equal(torn_bytes(bytesIn(Buffer.alloc(64)), 0), 0)

@@ -9,7 +9,7 @@ export interface ConsoleFacts {
   readonly needsToken: boolean
   /** Whether the broker is in a cluster: its console has one page more. */
   readonly ofCluster: boolean
-  /** The resources below `/admin/` that everybody may read, by the first part of their names. */
+  /** The resources below `/admin/` that everybody may read. */
   readonly openReads: readonly string[]
   /** Whether this request comes from where everything may be read, or a token decides that. */
   readonly mayReadAll: boolean

@@ -111,8 +111,8 @@ function resultShown(outcome: AttemptOutcome): string {
 /** The status that the receiver responded with, or why it did not. */
 function responseShown(outcome: AttemptOutcome): string {
   if (outcome.kind === 'accepted') return `response code: ${outcome.status ?? 'acknowledged'}`
-  const { reason } = outcome
-  if (/^\d{3}\b/.test(reason)) return `response code: ${reason}`
+  const { status, reason } = outcome
+  if (status !== undefined) return `response code: ${status}`
   return `reason: ${reason === timedOut.message ? 'timed out' : reason}`
 }
 

@@ -4,7 +4,7 @@ export interface FileBytes {
   readonly length: number
   /**
    * The bytes from an offset on: at least as many as asked for, if the file has them, and all that are at hand. Valid until the next
-   * call.
+   * call. Throws when the file is shorter by now than its length says.
    */
   from(offset: number, least: number): Buffer
 }
@@ -33,5 +33,6 @@ export class PieceReader implements FileBytes {
     if (needed > this.#memory.length) this.#memory = Buffer.allocUnsafe(needed)
     this.#begin = offset
     this.#end = offset + this.#read(offset, this.#memory)
+    if (this.#end < offset + needed) throw new Error('the file has become shorter while it was read')
   }
 }

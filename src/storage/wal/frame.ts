@@ -46,7 +46,7 @@ const version = 1
 
 /** The bytes that a frame with a payload of this length takes in its file. */
 export function frameSize(payload_bytes: number): number {
-  return Math.ceil((head_bytes + payload_bytes) / alignment_bytes) * alignment_bytes
+  return alignedUp(head_bytes + payload_bytes)
 }
 
 /** Writes a frame to the beginning of a buffer, which must be long enough; returns its CRC. */
@@ -181,11 +181,11 @@ export function* framesFrom(
 ): Generator<{ readonly offset: number; readonly frame: Frame }> {
   const begin = Buffer.alloc(4)
   begin.writeUInt32LE(magic)
-  for (let at = wordsBefore(offset + alignment_bytes - 1); at + head_bytes <= bytes.length; ) {
+  for (let at = alignedUp(offset); at + head_bytes <= bytes.length; ) {
     const piece = bytes.from(at, head_bytes)
     const found = piece.indexOf(begin)
-    if (found === -1) at = wordsBefore(at + piece.length)
-    else if (found % alignment_bytes !== 0) at = wordsBefore(at + found) + alignment_bytes
+    if (found === -1) at = alignedDown(at + piece.length)
+    else if (found % alignment_bytes !== 0) at = alignedUp(at + found)
     else {
       at += found
       const isOfThem = at + head_bytes <= bytes.length && sequenceAt(bytes.from(at, head_bytes), 0) > above
@@ -196,7 +196,10 @@ export function* framesFrom(
   }
 }
 
-/** The last offset at which a frame may begin that is not behind this one. */
-function wordsBefore(offset: number): number {
-  return offset - (offset % alignment_bytes)
+function alignedDown(offset: number): number {
+  return Math.floor(offset / alignment_bytes) * alignment_bytes
+}
+
+function alignedUp(offset: number): number {
+  return Math.ceil(offset / alignment_bytes) * alignment_bytes
 }

@@ -19,10 +19,8 @@ let openReads: readonly string[] = []
 
 /** Whether a resource may not be read from here; it is not asked for, since each refusal counts as bad input of a client. */
 function isReserved(path: string): boolean {
-  const [, first, second = '', ...rest] = path.split(/[/?]/)
-  return (
-    !mayReadAll.value && first === 'admin' && !(openReads.includes(second) && (rest.length === 0 || path.includes('?')))
-  )
+  const [resource = ''] = path.split('?')
+  return !mayReadAll.value && resource.startsWith('/admin/') && !openReads.includes(resource)
 }
 
 /** Kept by the tab only, also while the page is loaded again: in no address, cookie, log, or storage that other tabs see. */

@@ -29,12 +29,7 @@ interface Kind {
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
-  NotificationError: {
-    page: 'receivers',
-    one: ({ subject }) => `receiver ${subject} fails`,
-    several: ({ host, alarms }) => `${plainHost(host)}: ${countText(alarms)} receivers fail`,
-    unnamed: (alarms) => (alarms === 1 ? 'a receiver fails' : `${countText(alarms)} receivers fail`),
-  },
+  NotificationError: failing('receiver', 'receivers'),
   MqttConnectionError: {
     page: 'receivers',
     one: ({ subject }) => `the MQTT broker ${subject} is not reached`,
@@ -42,12 +37,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     unnamed: (alarms) =>
       alarms === 1 ? 'an MQTT broker is not reached' : `${countText(alarms)} MQTT brokers are not reached`,
   },
-  ForwardingError: {
-    page: 'registrations',
-    one: ({ subject }) => `provider ${subject} fails`,
-    several: ({ host, alarms }) => `${plainHost(host)}: ${countText(alarms)} providers fail`,
-    unnamed: (alarms) => (alarms === 1 ? 'a provider fails' : `${countText(alarms)} providers fail`),
-  },
+  ForwardingError: failing('provider', 'registrations'),
   BadInput: {
     page: 'requests',
     one: ({ host }) => `client ${host} sends bad requests`,
@@ -61,6 +51,16 @@ const kinds: Readonly<Record<string, Kind>> = {
     several: () => 'the storage fails',
     unnamed: () => 'the storage fails',
   },
+}
+
+/** A kind whose alarms are about what each has a URL, many of them on one host. */
+function failing(what: string, page: string): Kind {
+  return {
+    page,
+    one: ({ subject }) => `${what} ${subject} fails`,
+    several: ({ host, alarms }) => `${plainHost(host)}: ${countText(alarms)} ${what}s fail`,
+    unnamed: (alarms) => (alarms === 1 ? `a ${what} fails` : `${countText(alarms)} ${what}s fail`),
+  }
 }
 
 function kindOf(kind: string): Kind {
