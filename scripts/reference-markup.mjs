@@ -82,10 +82,11 @@ function hasMembers({ properties, additionalProperties, items, anyOf = [] }) {
 
 /** The style of the reference page: one column, light or dark as the reader's system is. */
 const style = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --link: #06c; }
-@media (prefers-color-scheme: dark) { :root { --link: #7bf; } }
+:root { color-scheme: light dark; --page: #fff; --text: #1b1b1b; --line: #8884; --soft: #8881; --link: #06c; }
+@media (prefers-color-scheme: dark) { :root { --page: #16181d; --text: #e8e8ea; --link: #7bf; } }
 * { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere;
+  background: var(--page); color: var(--text); }
 a { color: var(--link); }
 h2 { border-bottom: 1px solid var(--line); margin-top: 2.5rem; }
 h3 { margin: 1rem 0 .25rem; }

@@ -94,6 +94,16 @@ test('the words of a batch update that are described are those that the broker t
   }
 })
 
+test('every operation shows what it gives, unless that is a page or an archive', async (t) => {
+  for (const each of described) {
+    for (const status of Object.keys(each.operation.responses).filter((status) => status.startsWith('2'))) {
+      const { content } = responseTo(each, Number(status)) ?? {}
+      if (content === undefined || 'text/html' in content || 'application/x-tar' in content) continue
+      t.ok(exampleIn(content), `${status} of ${each.operation.operationId}`)
+    }
+  }
+})
+
 test('a body without an example, and a placeholder without one, would leave an operation untried', async (t) => {
   for (const { operation, parameters } of described) {
     if (operation.requestBody !== undefined) t.ok(exampleIn(operation.requestBody.content), operation.operationId)

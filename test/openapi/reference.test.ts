@@ -38,7 +38,7 @@ test('every flag stands under its name, with its values, its default and its var
 })
 
 test('the page runs nothing, loads nothing, and its policy allows its own style alone', async (t) => {
-  t.notMatch(page.text, /<script|\son\w+=|\ssrc=|https?:\/\/(?!(alerts|sensors|maps)\.example)|@import|url\(/)
+  t.notMatch(page.text, /<script|\son\w+=|\ssrc=|https?:\/\/(?!(alerts|sensors|maps|rigel)\.example)|@import|url\(/)
   const style = /<style>(.*)<\/style>/s.exec(page.text)?.[1] ?? ''
   const hash = createHash('sha256').update(style).digest('base64')
   t.equal(
