@@ -54,9 +54,9 @@ function partitionsText(partitions: number): string {
 function addressOf(options: Options, port: number): string {
   const { localIp, family } = options
   const origin = originOf(options, localIp, port)
-  if (localIp !== undefined) return origin
-  const which = { both: 'all addresses', ipv4: 'all addresses of IPv4', ipv6: 'all addresses of IPv6' }[family]
-  return `${origin}, on ${which}`
+  if (localIp !== undefined && !isUnspecified(localIp)) return origin
+  const which = { both: 'all addresses', ipv4: 'all addresses of IPv4', ipv6: 'all addresses of IPv6' }
+  return `${origin}, on ${which[localIp?.includes('.') ? 'ipv4' : family]}`
 }
 
 /** Where the management is, and with it the console. */
@@ -65,10 +65,19 @@ function managementOrigin(options: Options, port: number): string {
   return adminPort === undefined ? originOf(options, localIp, port) : originOf(options, adminIp, adminPort)
 }
 
-/** The beginning of a URL that this machine reaches the port by; without an address the port is at all of them. */
+/** The beginning of a URL that this machine reaches the port by. */
 function originOf({ https }: Options, address: string | undefined, port: number): string {
-  const host = address?.includes(':') ? `[${address}]` : (address ?? 'localhost')
+  const host = address === undefined || isUnspecified(address) ? 'localhost' : bracketed(address)
   return `${https === undefined ? 'http' : 'https'}://${host}:${port}`
+}
+
+function bracketed(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
+}
+
+/** Whether it stands for all addresses, as 0.0.0.0 and :: do: browsers on other systems open no such URL. */
+function isUnspecified(address: string): boolean {
+  return [...address].every((character) => '0.:'.includes(character))
 }
 
 function managementOf(options: Options): string {
