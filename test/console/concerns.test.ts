@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { LiveAlarmGroup, LiveFrame } from '../../src/api/console/live-frame.js'
 import { areaOf, world } from '../../src/api/console/page/entities/map-area.js'
-import { type Moment, momentOf, type WholeFrame } from '../../src/api/console/page/moment.js'
+import { type Moment, momentOf, type WholeFrame, waitingIn } from '../../src/api/console/page/moment.js'
 import { concernsOf } from '../../src/api/console/page/overview/concerns.js'
 import { backlogTone, receiverState } from '../../src/api/console/page/receiver-state.js'
 import { routesOf } from '../../src/api/console/page/requests/routes-of-live.js'
@@ -45,7 +45,8 @@ const quarterPast = new Date().setHours(19, 15, 20)
 
 function group(kind: string, host: string, more: Partial<LiveAlarmGroup> = {}): LiveAlarmGroup {
   const times = { since_ms: quarterPast, occurrences: 1, last_ms: quarterPast }
-  return { ...{ kind, host, subject: host, alarms: 1, reason: 'trouble: connection refused' }, ...times, ...more }
+  const reason = 'trouble: connection refused'
+  return { ...{ kind, host, subject: host, alarms: 1, reason, isOfRoom: false }, ...times, ...more }
 }
 
 test('nothing is said when all is well', async (t) => {
@@ -91,6 +92,51 @@ test('of very many hosts a few are listed, and the number of the others', async 
   t.match(texts[0], /the disk is full/, 'what stops everybody comes first')
   t.equal(more, 66)
   t.equal(texts.at(-1), 'bad: client 10.0.0.7 sends bad requests, JSON Parse Error since 19:15, 1,204 times')
+})
+
+test('what loses or delays data comes before the bad requests of a client', async (t) => {
+  const { texts } = found({
+    alarms: {
+      ...{ BadInput: [1, 1, 1], Unheard: [1, 1, 1], ForwardingError: [1, 1, 1] },
+      ...{ NotificationError: [1, 1, 1], DatabaseError: [1, 1, 1] },
+    },
+    alarmGroups: [
+      ...[group('BadInput', '10.0.0.7'), group('Unheard', ''), group('ForwardingError', 'http://provider')],
+      ...[group('NotificationError', 'http://receiver'), group('DatabaseError', '')],
+    ],
+    deliveries: {
+      ...deliveries,
+      backlogs: [{ receiver: 'http://slow', depth: 5, oldest_ms: -137_000, latency_ms: 480 }],
+    },
+    partitions: { ...partitions, mailboxDepth: [900, 0] },
+  })
+  t.same(
+    texts.map((text) => text.split(' ').slice(1, 4).join(' ')),
+    [
+      'the storage fails,',
+      'receiver http://receiver fails,',
+      'provider http://provider fails,',
+      'alarm Unheard, connection',
+    ].concat(['slow: 5 notifications', 'the mailbox of', 'client 10.0.0.7 sends']),
+  )
+})
+
+test('a full partition is said once: by its figures, not by its alarm as well', async (t) => {
+  const full = { partitions: { ...partitions, isFull: [1, 0] }, alarms: { DatabaseError: [1, 1, 1] } as const }
+  const said = [/^bad: partition 0 is full/]
+  const alarm = group('DatabaseError', '', { reason: 'whatever its words are', isOfRoom: true })
+  t.match(concernTexts({ ...full, alarmGroups: [alarm] }), said)
+  t.equal(concernTexts({ ...full, alarmGroups: [alarm] }).length, 1)
+  t.equal(concernTexts({ ...full, alarmGroups: null }).length, 1)
+  t.equal(concernTexts({ ...full, alarmGroups: [{ ...alarm, isOfRoom: false }] }).length, 2, 'another failure is said')
+})
+
+test('what waits for inactive subscriptions is not late', async (t) => {
+  const withheld = { ...deliveries, backlogs: null, outboxes: [[35_204, 1]] as const, withheld: 35_204 }
+  t.same(concernTexts({ alarmGroups: null, deliveries: withheld }), [])
+  t.same(waitingIn(givenFrame({ deliveries: { ...withheld, withheld: 35_200, oldest_ms: 8_000 } })), {
+    ...{ depth: 4, lag_s: 2 },
+  })
 })
 
 test('who may not read the alarms is told how many there are', async (t) => {

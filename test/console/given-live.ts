@@ -78,6 +78,7 @@ export function givenFrame(changed: Partial<LiveFrame> = {}): LiveFrame {
       queueWaits: [],
       outboxes: [[0, 0]],
       oldest_ms: null,
+      withheld: 0,
       backlogs: [],
     },
     alarms: {},

@@ -194,11 +194,17 @@ test('alarms are told by host: of each kind the ten with most of them, and how m
   }
   alarms.raise('BadInput', '10.0.0.9', 'no JSON')
   alarms.raise('BadInput', '10.0.0.9', 'no JSON at all')
-  alarms.raise('DatabaseError', 'partition 1', 'broken')
+  alarms.raise('DatabaseError', 'partition 1', 'full', undefined, 'room')
+  const ofRoom = () => [...alarmGroups(alarms.active(), 10).groups].map(({ kind, isOfRoom }) => [kind, isOfRoom])
+  t.same(ofRoom().slice(-2), [
+    ['BadInput', false],
+    ['DatabaseError', true],
+  ])
   alarms.raise('DatabaseError', 'partition 2', 'broken too')
+  t.same(ofRoom().at(-1), ['DatabaseError', false], 'one of them is about something else')
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 })
-  const { alarmGroups, alarms: counts } = samplerOf(measures, alarms).frame()
-  const ofKind = (kind: string) => alarmGroups?.filter((group) => group.kind === kind) ?? []
+  const { alarmGroups: shown, alarms: counts } = samplerOf(measures, alarms).frame()
+  const ofKind = (kind: string) => shown?.filter((group) => group.kind === kind) ?? []
   t.equal(ofKind('NotificationError').length, 10)
   t.match(ofKind('NotificationError')[0], {
     ...{ host: 'http://***@r11.example', subject: 'http://***@r11.example/0', alarms: 12, occurrences: 12 },

@@ -5,6 +5,7 @@ import { noStats } from '../../src/delivery/queue/delivery-records.js'
 import { trouble } from '../../src/delivery/queue/outgoing.js'
 import type { BegunAttempt } from '../../src/delivery/queue/receiver-turns.js'
 import type { WindowLimits } from '../../src/delivery/queue/unread-notices.js'
+import type { DeliveryMeter } from '../../src/observe/measure/delivery-figures.js'
 import { inSlices } from '../../src/slices.js'
 import { at } from '../given.js'
 import { runs } from '../runs.js'
@@ -242,6 +243,41 @@ test('the connection to an MQTT broker is a receiver: one for each user, whether
     begun[at] = (begun[at] ?? 0) + 1
   }
   t.same(begun, [3, 2, 5])
+})
+
+test('the oldest notice that waits is one that is to be sent: what inactive subscriptions hold back is counted apart', async (t) => {
+  const seen = { oldest: undefined as number | undefined, withheld: 0 }
+  const meter: DeliveryMeter = {
+    ...{ stored: () => {}, attempted: () => {}, left: () => {}, queue: () => {} },
+    ...{ unread: () => {}, opening: () => {}, listening: () => {} },
+    oldest: (made) => {
+      seen.oldest = made
+    },
+    withheld: (notices) => {
+      seen.withheld = notices
+    },
+  }
+  const tested = new QueueUnderTest({}, { meter })
+  const [inactive, active] = [subscriptionId(1), subscriptionId(2)]
+  const terms: RecipientTerms = {
+    paused: true,
+    maxFails: undefined,
+    target: { kind: 'http', timeout_ms: 0, custom: undefined },
+  }
+  tested.queue.put(recipient(inactive, 'http://receiver.example/in', { terms }))
+  tested.queue.put(recipient(active, 'http://receiver.example/in'))
+  const orderingKey = { kind: 'entity', key: 'a' } as const
+  tested.arrive(0, { subscription: inactive, orderingKey })
+  tested.arrive(0, { subscription: inactive, orderingKey })
+  tested.queue.sweep()
+  t.same(seen, { oldest: undefined, withheld: 2 })
+  tested.clock.advance(20)
+  tested.arrive(0, { subscription: active, orderingKey })
+  tested.queue.sweep()
+  t.same(seen, { oldest: tested.clock.now(), withheld: 2 })
+  tested.queue.put(recipient(inactive, 'http://receiver.example/in'))
+  tested.queue.sweep()
+  t.same(seen, { oldest: tested.clock.now() - 20, withheld: 0 }, 'it is active again')
 })
 
 test('no more waits than the limits allow; what is dropped is the oldest of its subscription, and counted', async (t) => {

@@ -116,6 +116,7 @@ export class QueueUnderTest {
           attempted: () => undefined,
           queue: () => undefined,
           oldest: () => undefined,
+          withheld: () => undefined,
           unread: () => undefined,
           opening: () => undefined,
           listening: () => undefined,

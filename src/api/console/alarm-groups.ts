@@ -7,7 +7,7 @@ export interface AlarmGroups {
   readonly hosts: ReadonlyMap<ActiveAlarm['kind'], number>
 }
 
-type Grouped = Omit<ActiveAlarm, 'isOver'>
+type Grouped = Omit<ActiveAlarm, 'isOver'> & { readonly isOfRoom: boolean }
 
 /** Groups alarms by kind and host: of each kind those with most alarms, then those that occurred most often, at most this many. */
 export function alarmGroups(alarms: Iterable<Grouped>, most: number): AlarmGroups {
@@ -33,11 +33,12 @@ export function alarmGroups(alarms: Iterable<Grouped>, most: number): AlarmGroup
 
 type Growing = { -readonly [Name in keyof LiveAlarmGroup]: LiveAlarmGroup[Name] }
 
-function groupOf(host: string, { kind, subject = '', since, occurrences, last, reason }: Grouped): Growing {
-  return { kind, host, subject, alarms: 1, since_ms: since, occurrences, last_ms: last, reason }
+function groupOf(host: string, { kind, subject = '', since, occurrences, last, reason, isOfRoom }: Grouped): Growing {
+  return { kind, host, subject, alarms: 1, since_ms: since, occurrences, last_ms: last, reason, isOfRoom }
 }
 
-function join(group: Growing, { since, occurrences, last, reason }: Grouped): void {
+function join(group: Growing, { since, occurrences, last, reason, isOfRoom }: Grouped): void {
+  group.isOfRoom &&= isOfRoom
   group.alarms += 1
   group.occurrences += occurrences
   group.since_ms = Math.min(group.since_ms, since)

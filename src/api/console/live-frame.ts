@@ -235,8 +235,10 @@ export interface LiveDeliveries {
    * entity causes.
    */
   readonly outboxes: readonly (readonly [depth: number, bytes: number])[]
-  /** When the oldest waiting notification was made. */
+  /** When the oldest waiting notification was made, without those of `withheld`. */
   readonly oldest_ms: number | null
+  /** The number of notices that wait for subscriptions which are inactive or have listeners. */
+  readonly withheld: number
   /**
    * The receivers for which most notifications wait, as of at most some seconds ago; twenty at most. Subscriptions that are
    * inactive or have listeners are left out. Null for requests that may not read `/admin/receivers`.
@@ -271,6 +273,8 @@ export interface LiveAlarmGroup {
   readonly last_ms: number
   /** The reason of the last occurrence. */
   readonly reason: string
+  /** Whether all of them are about a lack of space, which `partitions.isFull` and `disk` tell by figures. */
+  readonly isOfRoom: boolean
 }
 
 /** By kind: active now, raised since the start, and the number of hosts that the active ones are about. */

@@ -132,7 +132,7 @@ export class LiveSampler {
 
   #deliveries(): LiveDeliveries {
     const { measures } = this.#sources
-    const { sums, outboxes, oldest } = measures.delivery
+    const { sums, outboxes, courier, oldest } = measures.delivery
     return {
       accepted: sums.value('notifications.accepted'),
       dropped: sums.value('notifications.dropped'),
@@ -145,6 +145,7 @@ export class LiveSampler {
         return [outboxes.value('depth', outbox), outboxes.value('bytes', outbox)]
       }),
       oldest_ms: oldest ?? null,
+      withheld: courier.value('withheld'),
       backlogs: this.#backlogs,
     }
   }

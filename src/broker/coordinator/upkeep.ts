@@ -74,7 +74,8 @@ export function watchStorage(partitions: number, isFull: (partition: number) => 
       if (full.delete(partition)) alarms.release('DatabaseError', `partition ${partition}`)
       else {
         full.add(partition)
-        alarms.raise('DatabaseError', `partition ${partition}`, `storage full in partition ${partition}`)
+        const reason = `storage full in partition ${partition}`
+        alarms.raise('DatabaseError', `partition ${partition}`, reason, undefined, 'room')
       }
     }
   }

@@ -296,6 +296,7 @@ export class DeliveryQueue {
     const madeBy_ms = at_ms - limits.retention_ms
     const reason = `not accepted within ${limits.retention_ms / 1000} s`
     let oldest_ms: number | undefined
+    let withheld = 0
     let left = droppedAtOnce
     this.#endUnknown(at_ms)
     for (const queue of this.#recipients.filled) {
@@ -306,11 +307,13 @@ export class DeliveryQueue {
         this.#dropOldest(queue, reason)
         left -= 1
       }
-      const own_ms = queue.order.oldest('all')?.since_ms
+      if (isWithheld(queue)) withheld += queue.depth
+      const own_ms = isWithheld(queue) ? undefined : queue.order.oldest('all')?.since_ms
       if (own_ms !== undefined) oldest_ms = Math.min(oldest_ms ?? own_ms, own_ms)
     }
     // As a date: whoever shows its age reads that clock.
     meter.oldest(oldest_ms === undefined ? undefined : (Math.round(at - (at_ms - oldest_ms)) as Milliseconds))
+    meter.withheld(withheld)
     return left === 0
   }
 
@@ -349,8 +352,8 @@ export class DeliveryQueue {
 
   /** The recipients for which something waits that is to be sent; a copy, since queues fill and empty while it is read in steps. */
   #waitedFor(): readonly Recipient[] {
-    return [...this.#recipients.filled].flatMap(({ recipient, onHold, order }) =>
-      recipient === undefined || onHold || order.isStreamed || recipient.terms?.paused ? [] : [recipient],
+    return [...this.#recipients.filled].flatMap((queue) =>
+      queue.recipient === undefined || queue.onHold || isWithheld(queue) ? [] : [queue.recipient],
     )
   }
 
@@ -479,3 +482,8 @@ type DepartedNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'made' | 'size_by
 
 /** How long notices of an unknown subscription are kept after their partition came: the subscription may still be on its way. */
 const unknownLimit_ms = 60_000
+
+/** Whether what waits is not for the courier to send now: the subscription is inactive, or its listeners take it. */
+function isWithheld({ recipient, order }: SubscriptionQueue): boolean {
+  return order.isStreamed || recipient?.terms?.paused === true
+}

@@ -12,6 +12,9 @@ export const alarmKinds = [
 ] as const
 type AlarmKind = (typeof alarmKinds)[number]
 
+/** What only some alarms of a kind are about: a lack of space. */
+type AlarmCause = 'room'
+
 /** The alarms of one kind: active now, and raised and released since the start. */
 export interface AlarmCount {
   readonly active: number
@@ -77,7 +80,7 @@ export class Alarms {
    * The condition has occurred. The subject is an address or URL; that of a DatabaseError only tells the partitions apart and is
    * not shown.
    */
-  raise(kind: AlarmKind, of: string, reason: string, context?: LineContext): void {
+  raise(kind: AlarmKind, of: string, reason: string, context?: LineContext, cause?: AlarmCause): void {
     const subject = alarmSubject(of)
     const key = `${kind} ${subject}`
     const held = this.#active.get(key)
@@ -86,7 +89,8 @@ export class Alarms {
       return
     }
     const at = now()
-    const alarm = { kind, subject, occurrences: 1, raised: performance.now(), held: undefined }
+    const isOfRoom = cause === 'room'
+    const alarm = { kind, subject, isOfRoom, occurrences: 1, raised: performance.now(), held: undefined }
     this.#active.set(key, { ...alarm, since: at, last: at, reason })
     this.#counts[kind].active += 1
     this.#counts[kind].raised += 1
@@ -118,7 +122,7 @@ export class Alarms {
   }
 
   /** The active alarms, the oldest first; to be read at once. */
-  *active(): Iterable<Omit<ActiveAlarm, 'isOver'>> {
+  *active(): Iterable<Omit<ActiveAlarm, 'isOver'> & { readonly isOfRoom: boolean }> {
     for (const alarm of this.#active.values()) yield hidesSubject(alarm.kind) ? { ...alarm, subject: undefined } : alarm
   }
 
@@ -169,6 +173,7 @@ export class Alarms {
 interface Alarm {
   readonly kind: AlarmKind
   readonly subject: string
+  readonly isOfRoom: boolean
   readonly since: Milliseconds
   last: Milliseconds
   reason: string

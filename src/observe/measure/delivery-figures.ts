@@ -18,8 +18,10 @@ export interface DeliveryMeter {
   queue(outbox: number, depth: number, bytes: number): void
   /** The number of notices from before the start that were not read from the outboxes yet, at most. */
   unread(notices: number): void
-  /** When the oldest waiting notice was made; undefined when none waits. */
+  /** When the oldest waiting notice that is to be sent now was made; undefined when there is none. */
   oldest(made: Milliseconds | undefined): void
+  /** Notices of inactive subscriptions, and of those with listeners: they wait, but nothing is late. */
+  withheld(notices: number): void
   /** The number of connections to MQTT brokers that are being opened. */
   opening(connections: number): void
   /** The number of clients that listen to subscriptions. */
@@ -100,12 +102,14 @@ export class DeliveryFigures {
       },
       unread: courier.setter('unread'),
       oldest: (made) => courier.put('oldest', made ?? 0),
+      withheld: courier.setter('withheld'),
       opening: courier.setter('opening'),
       listening: courier.setter('streams'),
     }
     for (const outbox of queues.keys()) meter.queue(outbox, 0, 0)
     meter.unread(0)
     meter.oldest(undefined)
+    meter.withheld(0)
     meter.opening(0)
     meter.listening(0)
     return meter
@@ -126,7 +130,7 @@ export class DeliveryFigures {
     }
   }
 
-  /** When the oldest waiting notification was made. */
+  /** When the oldest waiting notification that is to be sent now was made. */
   get oldest(): Milliseconds | undefined {
     const made = this.courier.value('oldest')
     return made === 0 ? undefined : (made as Milliseconds)

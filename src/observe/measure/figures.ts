@@ -314,9 +314,15 @@ export const courierFigures = new FigureList([], {
     'rigel_notification_unread',
     'Notifications from before the start that were not read from the outboxes yet, at most; they count as waiting',
   ),
-  oldestAge: computed('gauge', 'rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits'),
-  /** When the oldest waiting notification was made, in milliseconds since 1970; 0 when none waits. */
+  oldestAge: computed(
+    'gauge',
+    'rigel_notification_oldest_age_seconds',
+    'Age of the oldest notification that waits to be sent; of no inactive subscription, and of none with listeners',
+  ),
+  /** When the notification of `oldestAge` was made, in milliseconds since 1970; 0 when none waits. */
   oldest: hidden(),
+  /** Notifications that wait for subscriptions which are inactive or have listeners. */
+  withheld: hidden(),
   /** Connections to MQTT brokers that are being opened [management 6.3]. */
   opening: hidden(),
 })

@@ -56,8 +56,7 @@ export interface Moment {
   readonly read: Spread
   readonly notified: number
   readonly undelivered: number
-  /** Notifications that wait or are under way, and for how long the oldest of them. */
-  readonly behind: number
+  /** For how long the oldest notification that is to be sent has waited. */
   readonly lag_s: number
   readonly rejected: number
   /** Undefined while waits are not measured. */
@@ -88,13 +87,22 @@ export function momentOf(hello: LiveHello, before: WholeFrame, now: WholeFrame):
     read: traffic.read,
     notified: deliveries('accepted') + deliveries('simulated'),
     undelivered: deliveries('trouble') + deliveries('refused') + deliveries('dropped'),
-    behind: frame.deliveries.outboxes.reduce((sum, [depth]) => sum + depth, 0),
-    lag_s: frame.deliveries.oldest_ms === null ? 0 : Math.max(0, frame.time_ms - frame.deliveries.oldest_ms) / 1000,
+    lag_s: waitingIn(frame).lag_s,
     rejected: (total(frame.rejected) - total(before.frame.rejected)) / over_s,
     waits: waits && mapStages((stage) => waits[stage].spread),
     waitBuckets: waits && mapStages((stage) => waits[stage].counts),
     partitions: partitionsOf(hello, before, now, over_s, busy),
     busy,
+  }
+}
+
+/** The notifications that wait to be sent or are under way, and for how long the oldest of them; none that is withheld. */
+export function waitingIn({ deliveries, time_ms }: Pick<LiveFrame, 'deliveries' | 'time_ms'>) {
+  const { outboxes, withheld, oldest_ms } = deliveries
+  const depth = outboxes.reduce((sum, [waiting]) => sum + waiting, 0)
+  return {
+    depth: Math.max(0, depth - withheld),
+    lag_s: oldest_ms === null ? 0 : Math.max(0, time_ms - oldest_ms) / 1000,
   }
 }
 

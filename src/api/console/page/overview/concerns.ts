@@ -1,4 +1,3 @@
-import type { LiveAlarmGroup } from '../../live-frame.js'
 import { bytesText, clockText, countText, durationText, shareText } from '../format.js'
 import type { Live } from '../live-state.js'
 import type { Moment } from '../moment.js'
@@ -23,32 +22,38 @@ const mostListed = 15
 /** The concerns, the worst first; empty when all is well. `more` are those that are not listed. */
 export function concernsOf({ hello, latest, earlier, recent }: Live, restarts: readonly number[]): Found {
   const { frame } = latest
-  const { alarms, alarmGroups, deliveries } = frame
-  const ofAlarms = alarmsFound(
-    alarms,
-    alarmGroups?.filter((group) => !isOfRoom(group)) ?? null,
-    deliveries.backlogs ?? [],
-  )
+  const { alarmGroups } = frame
+  // A bad request harms the client that sent it, all others lose or delay what others sent.
+  const { BadInput, ...ofServices } = shownAlarms(frame)
+  const groups = alarmGroups?.filter(({ isOfRoom }) => !isOfRoom) ?? null
+  const backlogs = frame.deliveries.backlogs ?? []
+  const services = alarmsFound(ofServices, groups, backlogs)
+  const clients = alarmsFound(BadInput === undefined ? {} : { BadInput }, groups, backlogs)
   const found = [
     ...roomFound(hello, frame),
     ...partitionsFound(frame),
-    ...ofAlarms.concerns,
-    ...backlogsFound(deliveries, frame.time_ms, alarmGroups ?? []),
+    ...services.concerns,
+    ...backlogsFound(frame, alarmGroups ?? []),
     ...permitsFound(frame.now),
     ...mailboxesFound(hello, frame),
+    ...clients.concerns,
     ...slowFound(routesOf(hello, earlier, latest), hello),
     ...(recent === undefined ? [] : [...waitsFound(recent), ...threadsFound(hello, recent, frame.now)]),
     ...restartsFound(restarts, frame),
     ...linesFound(frame.logLinesDropped),
   ].toSorted((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
-  return { concerns: found.slice(0, mostListed), more: ofAlarms.more + Math.max(0, found.length - mostListed) }
+  return {
+    concerns: found.slice(0, mostListed),
+    more: services.more + clients.more + Math.max(0, found.length - mostListed),
+  }
 }
 
 type Frame = Live['latest']['frame']
 
-/** Alarms of full partitions say what the figures of disk and partitions say better. */
-function isOfRoom({ kind, reason }: LiveAlarmGroup): boolean {
-  return kind === 'DatabaseError' && reason.startsWith('storage full')
+/** Who may not read the alarms is told their numbers: those of full partitions are said by the figures of disk and partitions. */
+function shownAlarms({ alarms, alarmGroups, partitions }: Frame): Frame['alarms'] {
+  const { DatabaseError, ...others } = alarms
+  return alarmGroups === null && partitions.isFull.includes(1) ? others : alarms
 }
 
 function roomFound({ map_bytes, keepFree_bytes }: Live['hello'], { disk, partitions }: Frame): readonly Concern[] {

@@ -1,5 +1,6 @@
-import type { LiveAlarmGroup, LiveAlarms, LiveBacklog } from '../../live-frame.js'
+import type { LiveAlarmGroup, LiveAlarms, LiveBacklog, LiveFrame } from '../../live-frame.js'
 import { countText, durationText, sinceText } from '../format.js'
+import { waitingIn } from '../moment.js'
 import type { Tone } from '../parts/small-parts.js'
 import { backlogTone } from '../receiver-state.js'
 
@@ -28,7 +29,14 @@ interface Kind {
   readonly unnamed: (alarms: number) => string
 }
 
+/** What loses data comes first, then what delays it. */
 const kinds: Readonly<Record<string, Kind>> = {
+  DatabaseError: {
+    page: 'settings',
+    one: () => 'the storage fails',
+    several: () => 'the storage fails',
+    unnamed: () => 'the storage fails',
+  },
   NotificationError: failing('receiver', 'receivers'),
   MqttConnectionError: {
     page: 'receivers',
@@ -45,12 +53,13 @@ const kinds: Readonly<Record<string, Kind>> = {
     unnamed: (alarms) =>
       alarms === 1 ? 'a client sends bad requests' : `${countText(alarms)} clients send bad requests`,
   },
-  DatabaseError: {
-    page: 'settings',
-    one: () => 'the storage fails',
-    several: () => 'the storage fails',
-    unnamed: () => 'the storage fails',
-  },
+}
+const inOrder = Object.keys(kinds)
+
+/** The active alarms in the order of their kinds, kinds that are not known here last. */
+function ordered(alarms: LiveAlarms) {
+  const rank = (kind: string) => (kind in kinds ? inOrder.indexOf(kind) : inOrder.length)
+  return Object.entries(alarms).toSorted(([one], [other]) => rank(one) - rank(other))
 }
 
 /** A kind whose alarms are about what each has a URL, many of them on one host. */
@@ -80,12 +89,12 @@ export function alarmsFound(
   backlogs: readonly LiveBacklog[],
 ): Found {
   if (groups === null) {
-    const concerns = Object.entries(alarms).flatMap(([kind, [active]]): readonly Concern[] =>
+    const concerns = ordered(alarms).flatMap(([kind, [active]]): readonly Concern[] =>
       active === 0 ? [] : [{ tone: 'bad', text: kindOf(kind).unnamed(active), page: 'alarms' }],
     )
     return { concerns, more: 0 }
   }
-  const found = Object.entries(alarms).map(([kind, [, , hosts]]): Found => {
+  const found = ordered(alarms).map(([kind, [, , hosts]]): Found => {
     const own = groups.filter((group) => group.kind === kind)
     const listed = own.slice(0, mostHosts)
     const { page } = kindOf(kind)
@@ -124,27 +133,22 @@ export function plainHost(name: string): string {
   return host.slice(host.lastIndexOf('@') + 1)
 }
 
-interface Waiting {
-  readonly backlogs: readonly LiveBacklog[] | null
-  readonly oldest_ms: number | null
-  readonly outboxes: readonly (readonly [depth: number, bytes: number])[]
-}
-
 /** Receivers that are behind although their attempts succeed; `failing` are the hosts of those that are listed as failing. */
 export function backlogsFound(
-  { backlogs, oldest_ms, outboxes }: Waiting,
-  time_ms: number,
+  frame: Pick<LiveFrame, 'deliveries' | 'time_ms'>,
   failing: readonly LiveAlarmGroup[],
 ): readonly Concern[] {
+  const { deliveries, time_ms } = frame
+  const { backlogs } = deliveries
   if (backlogs === null) {
-    const depth = outboxes.reduce((sum, [waiting]) => sum + waiting, 0)
-    return backlogConcern('', depth, oldest_ms ?? time_ms, time_ms)
+    const { depth, lag_s } = waitingIn(frame)
+    return backlogConcern('', depth, lag_s)
   }
   const failingHosts = new Set(failing.map(({ host }) => plainHost(host)))
   return backlogs
     .filter(({ receiver }) => !failingHosts.has(plainHost(receiver)))
     .flatMap(({ receiver, depth, oldest_ms: made_ms, latency_ms }) =>
-      backlogConcern(`${plainHost(receiver)}: `, depth, made_ms, time_ms, latency_ms),
+      backlogConcern(`${plainHost(receiver)}: `, depth, (time_ms - made_ms) / 1000, latency_ms),
     )
     .slice(0, mostHosts)
 }
@@ -152,11 +156,9 @@ export function backlogsFound(
 function backlogConcern(
   whose: string,
   depth: number,
-  oldest_ms: number,
-  time_ms: number,
+  age_s: number,
   latency_ms: number | null = null,
 ): readonly Concern[] {
-  const age_s = (time_ms - oldest_ms) / 1000
   const tone = backlogTone(depth, age_s)
   if (tone === undefined) return []
   const slow = latency_ms === null ? '' : `, an attempt takes ${durationText(latency_ms / 1000)}`

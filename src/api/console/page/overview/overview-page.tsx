@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { linkTo, useSpan } from '../address.js'
 import { countText, durationText, rateText } from '../format.js'
 import { connection, type Live, live, restarts, series } from '../live-state.js'
-import type { Moment, PartitionMoment } from '../moment.js'
+import { type Moment, type PartitionMoment, waitingIn } from '../moment.js'
 import { useObservable } from '../observable.js'
 import { pages } from '../pages.js'
 import {
@@ -84,9 +84,7 @@ const points = 120
 function Cards({ known: { recent, latest } }: { readonly known: Live }) {
   const seconds = series.shown(useSpan().seconds)
   const course = (name: string) => <Sparkline values={thinned(series.last(name, seconds), points)} />
-  const { oldest_ms, outboxes } = latest.frame.deliveries
-  const lag_s = oldest_ms === null ? 0 : (latest.frame.time_ms - oldest_ms) / 1000
-  const behind = outboxes.reduce((sum, [depth]) => sum + depth, 0)
+  const { depth, lag_s } = waitingIn(latest.frame)
   return (
     <ul class="cards" aria-label="Figures of the last ten seconds">
       <Card name="updates/s" value={recent && rateText(recent.updates)} course={course('updates')} />
@@ -97,7 +95,7 @@ function Cards({ known: { recent, latest } }: { readonly known: Live }) {
       <Card
         name="notification lag"
         value={lag_s < 1 ? 'none' : durationText(lag_s)}
-        note={`${countText(behind)} wait`}
+        note={`${countText(depth)} wait`}
         course={course('lag')}
       />
     </ul>
