@@ -20,6 +20,7 @@ import {
   type SubscriptionBody,
 } from './parse/subscription-body.js'
 import { renderSubscriptions, subscriptionShown } from './render/shown-resources.js'
+import { filterOf } from './subscription-filter.js'
 
 /** No subscription has that id, or it has another path. */
 export const subscriptionNotFound = errorOf('NotFound', 'The requested subscription has not been found. Check id')
@@ -95,8 +96,10 @@ export function newSubscription(
 export const listSubscriptions = pathOperation('read', async ({ services, request, tenant }) => {
   const { paths, parameters } = request
   const { offset, limit, counted } = pageOf(parameters)
+  const filter = filterOf(parameters)
+  if (!filter.ok) return badInput(filter.error)
   const meant = meansEverywhere(paths) ? undefined : paths
-  const page = await services.broker.subscriptions.page({ tenant, paths: meant, offset, limit })
+  const page = await services.broker.subscriptions.page({ tenant, paths: meant, filter: filter.value, offset, limit })
   if (!page.ok) return unavailable(page.error)
   const { count, subscriptions } = page.value
   const body = await inSlices(renderSubscriptions(subscriptions, now()))

@@ -92,7 +92,7 @@ export class HeldSubscriptions {
   packed(): PackedWithClocks<Subscription> {
     const known = this.#stored ?? this.#packed
     if (known !== undefined) return known
-    const held = [...this.#byCreation.values()]
+    const held = this.records()
     const made = packedWithClocks(
       held.map(({ subscription }) => subscription),
       (at) => held[at]?.clock,
@@ -213,14 +213,19 @@ export class HeldSubscriptions {
     return this.#held
   }
 
+  /** All records by creation, also those of subscriptions whose creation is only proposed. */
+  records(): readonly SubscriptionInForce[] {
+    return [...this.#byCreation.values()]
+  }
+
   /** The subscriptions in force, by creation. */
   all(): readonly SubscriptionInForce[] {
-    return [...this.#byCreation.values()].filter(({ subscription }) => !isProposedOnly(subscription))
+    return this.records().filter(({ subscription }) => !isProposedOnly(subscription))
   }
 
   /** The records with an undecided change. */
   undecided(): readonly Subscription[] {
-    return [...this.#byCreation.values()].map(({ subscription }) => subscription).filter(isUndecided)
+    return this.records().flatMap(({ subscription }) => (isUndecided(subscription) ? subscription : []))
   }
 
   /** Counts a record; while its change is undecided, both versions count, since both are matched. */

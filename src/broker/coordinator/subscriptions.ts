@@ -7,7 +7,6 @@ import {
   type WhichReceivers,
 } from '../../delivery/queue/courier-protocol.js'
 import type { Tenant } from '../../model/context/entity.js'
-import type { PathRange } from '../../model/context/query.js'
 import type { Origin } from '../../model/context/update.js'
 import { advanceClock, lastNotified, otherClock, type PackedWithClocks } from '../../model/subscription/clocks.js'
 import { isSameProposal, isUndecided, proposed } from '../../model/subscription/decisions.js'
@@ -51,7 +50,7 @@ import type { CourierThread } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial-notices.js'
 import type { Partitions } from './partitions.js'
-import { searched } from './subscription-search.js'
+import { listed, searched } from './subscription-search.js'
 import { Ticker } from './ticker.js'
 
 interface SubscriptionsParts extends StateParts {
@@ -355,12 +354,11 @@ export class Subscriptions implements SubscriptionService {
     })
   }
 
-  async page({ tenant, paths, offset, limit }: WhichPage): Promise<Result<SubscriptionPage, Unavailable>> {
-    const all = this.#held.all().filter(({ subscription: each }) => {
-      if (each.tenant !== tenant || each.interval_ms !== undefined) return false
-      return paths === undefined || paths.some((path) => isSamePath(path, each.path))
-    })
-    return ok({ count: all.length, subscriptions: await this.#shown(all.slice(offset, offset + limit)) })
+  async page({ offset, limit, ...which }: WhichPage): Promise<Result<SubscriptionPage, Unavailable>> {
+    const found = await listed(this.#held.records(), which, now(), this.#parts.limits.turnLimit_ms)
+    if (!found.ok) return found
+    const { length: count } = found.value
+    return ok({ count, subscriptions: await this.#shown(found.value.slice(offset, offset + limit)) })
   }
 
   async one(
@@ -430,10 +428,6 @@ export class Subscriptions implements SubscriptionService {
   #trace(what: string, { id, tenant }: Subscription): void {
     this.#parts.log.trace('subscription', `subscription ${id} ${what}`, { subscription: id, tenant })
   }
-}
-
-function isSamePath(a: PathRange, b: PathRange): boolean {
-  return a.path === b.path && a.below === b.below
 }
 
 function changed(before: Subscription, request: SubscriptionChange, made: Milliseconds): Subscription {

@@ -73,8 +73,23 @@ export interface WhichPage {
   readonly tenant: Tenant
   /** Only those that are bound to exactly one of these paths; nothing for any. */
   readonly paths: readonly PathRange[] | undefined
+  /** Only those that fit; nothing for all. */
+  readonly filter?: SubscriptionFilter | undefined
   readonly offset: number
   readonly limit: number
+}
+
+/** What a client looks for among the subscriptions of its tenant: all conditions have to hold. */
+export interface SubscriptionFilter {
+  /** The beginning of the receiver's URL. */
+  readonly url?: string | undefined
+  /** An entity of this id, of this type, or of both, is one that the subscription means. */
+  readonly entity?: EntityId | undefined
+  readonly type?: EntityType | undefined
+  /** A change of one of these triggers it. */
+  readonly attributes?: readonly string[] | undefined
+  /** As NGSIv2 shows it. */
+  readonly status?: Exclude<ShownStatus, 'failed'> | undefined
 }
 
 /** A subscription with how its deliveries go. */

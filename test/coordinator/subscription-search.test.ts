@@ -1,0 +1,44 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'tap'
+import { listed } from '../../src/broker/coordinator/subscription-search.js'
+import type { EntityId } from '../../src/model/context/entity.js'
+import { at, tenant } from '../given.js'
+import { inForce } from '../given-subscription.js'
+
+const moment = at(1_700_000_000_000)
+const every = { tenant, paths: undefined }
+const entity = 'Silo7-1' as EntityId
+
+/** Subscriptions each of which has a pattern of its own that needs an engine. */
+function ofManyPatterns(number: number) {
+  return Array.from({ length: number }, (_, one) =>
+    inForce({ selectors: [{ id: { kind: 'pattern', pattern: `^Silo${one}-[0-9]+$` }, type: undefined }] }),
+  )
+}
+
+test('a filter compares many patterns in slices, between which the thread does other work', async (t) => {
+  const all = ofManyPatterns(5000)
+  let turns = 0
+  const searching = listed(all, { ...every, filter: { entity } }, moment, 60_000).finally(() => {
+    turns = -turns
+  })
+  while (turns >= 0) {
+    turns += 1
+    await nextTurn()
+  }
+  t.same(await searching, { ok: true, value: [all[7]] })
+  t.ok(-turns > 5, `${-turns} turns`)
+})
+
+test('a filter that takes longer than a query may take is refused', async (t) => {
+  t.match(await listed(ofManyPatterns(5000), { ...every, filter: { entity } }, moment, 0), {
+    ok: false,
+    error: { kind: 'queryLate' },
+  })
+})
+
+test('a filter passes over the selectors of one subscription in steps, too', async (t) => {
+  const selectors = ofManyPatterns(1000).flatMap(({ subscription }) => subscription.selectors)
+  const late = await listed([inForce({ selectors })], { ...every, filter: { entity: 'None' as EntityId } }, moment, 0)
+  t.match(late, { ok: false, error: { kind: 'queryLate' } })
+})
