@@ -94,6 +94,8 @@ function draw({ x, unit, series }, place) {
     value: (_, value) => (value === null ? '' : number(value) + ' ' + unit),
   }))
   const top = most(series)
+  // The legend has the figures of the last place, on paper as well, while the pointer is at none.
+  const atRest = (plot) => plot.cursor.idx == null && plot.setLegend({ idx: x.values.length - 1 }, false)
   const options = {
     width: place.clientWidth,
     height,
@@ -103,7 +105,7 @@ function draw({ x, unit, series }, place) {
       { ...lines, label: unit, size: 80, values: (_, values) => values.map(number) },
     ],
     series: [{ label: x.name.replaceAll('_', ' '), value: (_, value) => (value === null ? '' : number(value)) }, ...drawn],
-    hooks: { draw: [(plot) => drawSpread(plot, series)] },
+    hooks: { draw: [(plot) => drawSpread(plot, series)], ready: [atRest], setCursor: [atRest] },
   }
   return new uPlot(options, [x.values, ...series.map(({ values }) => values)], place)
 }

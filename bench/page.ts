@@ -49,7 +49,7 @@ ${charts.map(figureOf).join('\n')}
 ${tables.map(({ name, lines }) => folded(humanName(name), tableOf(humanName(name), lines))).join('\n')}
 </section>
 </main>
-<script id="figures" type="application/json">${inScript(charts)}</script>
+<script id="figures" type="application/json">${inScript(charts.filter(({ x }) => x.values.length > 1))}</script>
 <script>
 ${fileOfPlot('dist/uPlot.iife.min.js')}
 ${drawing}
@@ -115,11 +115,14 @@ function environmentOf(environment: Line): string {
 /** A chart, which the page's program draws, with its figures as a table for those who do not see it. */
 function figureOf(chart: Chart): string {
   const title = escaped(chart.title)
+  const table = tableOf(chart.title, rowsOf(chart))
+  // A line needs two places.
+  if (chart.x.values.length < 2) return `<figure>\n<figcaption>${title}</figcaption>\n${table}\n</figure>`
   const text = `${title}: ${escaped(chart.unit)} by ${escaped(humanName(chart.x.name))}. The figures are in the table below.`
   return `<figure>
 <figcaption>${title}</figcaption>
 <div class="plot" role="img" aria-label="${text}"></div>
-${folded('As a table', tableOf(chart.title, rowsOf(chart)))}
+${folded('As a table', table)}
 </figure>`
 }
 

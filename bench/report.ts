@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { arch, cpus, platform, release, totalmem } from 'node:os'
 import { reachedBars } from './bars.js'
+import { machineFacts } from './machine.js'
 import { pageOf } from './page.js'
 import { type Line, table } from './table.js'
 
@@ -96,14 +96,8 @@ export class Report {
 
 /** The run, the machine and the versions that a result depends on, with those of the brokers. */
 export function environment(brokers: Line, run?: Line): Line {
-  const [processor] = cpus()
   return {
-    machine: {
-      processor: processor?.model.trim() ?? 'unknown',
-      processors: cpus().length,
-      memory_GiB: Number((totalmem() / 2 ** 30).toFixed(1)),
-      system: `${platform()} ${release()} ${arch()}`,
-    },
+    machine: machineFacts(),
     versions: { node: process.version, ...brokers, ...referenceVersions() },
     ...(run !== undefined && { run }),
     at: new Date().toISOString(),
