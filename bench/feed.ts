@@ -149,4 +149,4 @@ async function check(url: string, { devices }: FeedOptions, feed: Feed, seen: Se
   for (const sentence of wrong.slice(0, 10)) report.note(sentence)
 }
 
-await runProgram({ help, parse: parseFeedOptions, run: feedAll })
+await runProgram({ help, command: 'feed', parse: parseFeedOptions, run: feedAll })

@@ -56,9 +56,9 @@ export function parseOptions<Options extends Declared>(
     return { name, word, isSwitch: placeholder === undefined, option }
   })
   const known = rows.map(({ word, isSwitch }) => [word, { type: isSwitch ? 'boolean' : 'string' }] as const)
-  const options = { ...Object.fromEntries(known), help: { type: 'boolean', short: 'h' } } as const
+  if (argv.some((word) => /^--?(h|help)$/.test(word))) return undefined
+  const options = Object.fromEntries(known)
   const { values, positionals } = orWrong(() => parseArgs({ args: [...argv], options, allowPositionals }))
-  if (values.help) return undefined
   const given: { readonly [word: string]: unknown } = values
   const read = rows.map(({ name, word, option }) => {
     const text = given[word] ?? option.usual

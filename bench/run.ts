@@ -95,6 +95,7 @@ async function runAll(options: BenchOptions): Promise<boolean> {
 
 await runProgram({
   help,
+  command: 'bench',
   parse: (argv) =>
     parseBenchOptions(
       argv,

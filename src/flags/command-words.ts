@@ -56,6 +56,9 @@ const others = new Map([
   ['help', 'this text, or that of a command: rigel help bench'],
 ])
 
+/** The first words that are commands, in the order of the help. */
+export const commandNames: readonly string[] = [...Object.keys(dataCommands), ...programs.keys(), ...others.keys()]
+
 /** The meaning of a command line that begins with a word instead of a flag. */
 export type ReadCommand =
   | { readonly kind: 'program'; readonly script: string; readonly words: readonly string[] }
@@ -72,9 +75,10 @@ export function readCommand(words: readonly string[]): ReadCommand {
   const program = programs.get(first)
   if (program !== undefined) return { kind: 'program', script: program.script, words: rest }
   if (isDataCommand(first)) return { kind: 'data', command: first, words: rest }
-  if (first === 'version') return { kind: 'flags', words: ['--version'] }
-  if (first === 'help') return helpOf(rest[0])
-  return unknown(first)
+  if (!others.has(first)) return unknown(first)
+  const [tooMany] = rest.slice(first === 'help' ? 1 : 0)
+  if (tooMany !== undefined) return { kind: 'wrong', text: `'${tooMany}' is one word too many\n${advice}` }
+  return first === 'help' ? helpOf(rest[0]) : { kind: 'flags', words: ['--version'] }
 }
 
 function isHelpFlag(word: string | undefined): boolean {
@@ -94,13 +98,12 @@ function helpOf(name: string | undefined): ReadCommand {
 }
 
 function unknown(word: string): ReadCommand {
-  const near = nearest(word, [...Object.keys(dataCommands), ...programs.keys(), ...others.keys()])
-  const advice = near === undefined ? '' : `did you mean 'rigel ${near}'?\n`
-  return {
-    kind: 'wrong',
-    text: `'${word}' not recognized\n${advice}'rigel help' lists the commands, 'rigel -h' the flags\n`,
-  }
+  const near = nearest(word, commandNames)
+  const meant = near === undefined ? '' : `did you mean 'rigel ${near}'?\n`
+  return { kind: 'wrong', text: `'${word}' not recognized\n${meant}${advice}` }
 }
+
+const advice = "'rigel help' lists the commands, 'rigel -h' the flags\n"
 
 function commandsText(): string {
   const summaries = [

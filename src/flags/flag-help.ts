@@ -1,3 +1,4 @@
+import { commandNames } from './command-words.js'
 import { type Flag, flagGroups } from './flag.js'
 import { flagsByName, takesValue } from './flags.js'
 
@@ -30,9 +31,13 @@ export const flagRules = `A flag takes one dash or two, and its value after a sp
 several equal flags counts. A flag wins over its environment variable, the variable over the default.`
 
 const introduction = `Usage: rigel [flags]
+       rigel <command> [options]
 
 Rigel is a context broker. ${flagRules}
-'rigel help' lists the commands that work on its data, measure it and look after it.`
+
+Commands
+  ${commandNames.join(', ')}
+  'rigel help' lists the commands and what they do, 'rigel help <command>' what one takes.`
 
 const examples = `Examples
   rigel                                            on port 1026, with the data in ./rigel-data

@@ -11,10 +11,14 @@ Without a URL it is the one on this machine: its port is that of ORION_PORT or 1
 const limit_ms = 4000
 
 const [word, ...more] = process.argv.slice(2)
-if (word === '--help' || word === '-h') process.stdout.write(help)
+if ([word, ...more].some((each) => each !== undefined && isHelpFlag(each))) process.stdout.write(help)
 else if (more.length > 0) wrong(`'${more[0]}' is one word too many`)
-else if (word !== undefined && !isUrl(word)) wrong(`'${word}' is no URL of HTTP`)
+else if (word !== undefined && !isUrl(word)) wrong(`'${word}' is no option and no URL of HTTP`)
 else checkHealth(word ?? ownUrl())
+
+function isHelpFlag(given: string): boolean {
+  return /^--?(h|help)$/.test(given)
+}
 
 function isUrl(word: string): boolean {
   return URL.canParse(word) && /^https?:/i.test(word)

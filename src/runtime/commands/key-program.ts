@@ -20,7 +20,6 @@ const options = {
   tenants: { type: 'string', default: '*' },
   read: { type: 'boolean', default: false },
   file: { type: 'string' },
-  help: { type: 'boolean', short: 'h', default: false },
 } as const
 
 interface Wanted {
@@ -39,7 +38,8 @@ function attempted<Outcome>(code: number, step: () => Outcome): Outcome | undefi
   try {
     return step()
   } catch (fault) {
-    process.stderr.write(`rigel key: ${fault instanceof Error ? fault.message : String(fault)}\n`)
+    const hint = code === commandCodes.notTried ? "'rigel help key' says what it takes\n" : ''
+    process.stderr.write(`rigel key: ${fault instanceof Error ? fault.message : String(fault)}\n${hint}`)
     process.exitCode = code
     return undefined
   }
@@ -47,11 +47,12 @@ function attempted<Outcome>(code: number, step: () => Outcome): Outcome | undefi
 
 /** Reads the command line; throws what is wrong with it. */
 function read(): Wanted | 'help' {
-  const { values, positionals } = parseArgs({ args: process.argv.slice(2), options, allowPositionals: true })
-  if (values.help) return 'help'
+  const args = process.argv.slice(2)
+  if (args.some((word) => /^--?(h|help)$/.test(word))) return 'help'
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
   const [name = '', ...more] = positionals
   if (!isKeyName(name) || more.length > 0)
-    throw new Error(`one name is needed, of 1 to 64 letters, digits, dots, dashes and underscores\n\n${help}`)
+    throw new Error('one name is needed, of 1 to 64 letters, digits, dots, dashes and underscores')
   const tenants = parseTenants(values.tenants, true)
   if (!tenants.ok) throw new Error(`--tenants: ${tenants.error}`)
   return { name, tenants: values.tenants, isReader: values.read, file: values.file }
