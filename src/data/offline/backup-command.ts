@@ -18,6 +18,7 @@ import {
   urlOf,
   WrongCommandLine,
 } from './command.js'
+import { interruptibly } from './interruption.js'
 import { currentFiles, openFolder } from './offline-folder.js'
 import { Progress, sizeText } from './progress.js'
 
@@ -51,10 +52,12 @@ export const backupCommand = command({
     const source = await open()
     const begun_ms = performance.now()
     const progress = new Progress('backup', 'bytes', source.bytes, errors)
-    const interruption = new Interruption(() => source.close())
     try {
-      const pieces = interruption.checked(source.pieces)
-      const manifest = await receiveBackup({ ...source, pieces }, folder, (bytes) => progress.add(bytes))
+      const manifest = await interruptibly((interrupted) =>
+        receiveBackup({ ...source, pieces: untilInterrupted(source, interrupted) }, folder, (bytes) =>
+          progress.add(bytes),
+        ),
+      )
       progress.end()
       const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
       const took_s = ((performance.now() - begun_ms) / 1000).toFixed(1)
@@ -62,48 +65,19 @@ export const backupCommand = command({
         `${folder}: backup of ${manifest.point}, ${manifest.partitions} partitions, ${sizeText(bytes)}, in ${took_s} s\n`,
       )
       return commandCodes.done
-    } catch (fault) {
-      throw interruption.fault ?? fault
     } finally {
       progress.end()
-      interruption.end()
       await source.close()
     }
   },
 })
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/** A signal ends a backup as a failure does: its draft is removed, and why there is no backup is said. */
-class Interruption {
-  readonly #interrupted: (signal: NodeJS.Signals) => void
-  #fault: CommandFailure | undefined
-
-  /** `stop` makes the source fail, which may be silent for long. */
-  constructor(stop: () => Promise<void>) {
-    this.#interrupted = (signal) => {
-      this.#fault ??= new CommandFailure(`it was interrupted (${signal})`)
-      void stop()
-    }
-    for (const signal of signals) process.on(signal, this.#interrupted)
-  }
-
-  /** Why the backup has ended, if a signal has ended it. */
-  get fault(): CommandFailure | undefined {
-    return this.#fault
-  }
-
-  /** The same pieces until a signal comes. */
-  async *checked(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    for await (const piece of pieces) {
-      if (this.#fault !== undefined) throw this.#fault
-      yield piece
-    }
-  }
-
-  /** Signals have their usual effect again. */
-  end(): void {
-    for (const signal of signals) process.off(signal, this.#interrupted)
+/** The same pieces until a signal comes. */
+async function* untilInterrupted(source: Source, interrupted: AbortSignal): AsyncIterable<Uint8Array> {
+  interrupted.addEventListener('abort', () => source.interrupt?.(), { once: true })
+  for await (const piece of source.pieces) {
+    interrupted.throwIfAborted()
+    yield piece
   }
 }
 
@@ -126,6 +100,8 @@ const silence_ms = 60_000
 interface Source {
   readonly pieces: AsyncIterable<Uint8Array>
   readonly bytes: number | undefined
+  /** Ends the pieces of a source that may be silent for long. */
+  interrupt?(): void
   close(): Promise<void>
 }
 
@@ -136,6 +112,7 @@ async function ofBroker(address: URL, token: string | undefined, ca: string | un
   return {
     pieces: whole(response),
     bytes: Number.isSafeInteger(length) ? length : undefined,
+    interrupt: () => response.destroy(),
     close: async () => void response.destroy(),
   }
 }

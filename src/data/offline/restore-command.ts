@@ -16,6 +16,7 @@ import {
 } from '../../storage/folder/folder-swap.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from './command.js'
+import { interruptibly } from './interruption.js'
 import { removeBuilt, swapMembers } from './offline-folder.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
@@ -70,7 +71,8 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
       return forgetPrevious(path) ? `${previousFolder(path)} is removed` : `${previousFolder(path)} is not there`
     }
     if (backup !== undefined && manifest !== undefined) {
-      await build(path, backup, manifest, { force: given.isOn('force'), compact: given.isOn('compact') }, errors)
+      const settings = { force: given.isOn('force'), compact: given.isOn('compact') }
+      await interruptibly((interrupted) => build(path, backup, manifest, settings, errors, interrupted))
       swapMembers(path, 'next')
       return `${path} holds the backup of ${manifest.point}${hasPrevious(path) ? `; what it held before is in ${previousFolder(path)}` : ''}`
     }
@@ -89,6 +91,7 @@ async function build(
   manifest: Manifest,
   { force, compact }: { readonly force: boolean; readonly compact: boolean },
   errors: ProgressOutput,
+  interrupted: AbortSignal,
 ): Promise<void> {
   if (manifest.format !== formatVersion) {
     throw new CommandFailure(otherFormat(backup, manifest.format, `Rigel ${manifest.rigel}`))
@@ -106,15 +109,22 @@ async function build(
   if (impossible !== undefined) throw new CommandFailure(impossible)
   const next = beginNext(path)
   const progress = new Progress('restore', 'bytes', bytes, errors)
+  const copied = (taken: number): void => {
+    interrupted.throwIfAborted()
+    progress.add(taken)
+  }
   try {
     for (const file of manifest.files) {
       const target = join(next, file.name)
       mkdirSync(dirname(target), { recursive: true })
-      await readBackedUp(backup, file, (taken) => progress.add(taken), target)
+      await readBackedUp(backup, file, copied, target)
     }
     checkFormatOf(next, manifest)
     const members = manifest.files.map(({ name }) => dirname(name)).filter((name) => name !== '.')
-    if (compact) for (const member of members) await compactFile(join(next, member))
+    for (const member of compact ? members : []) {
+      interrupted.throwIfAborted()
+      await compactFile(join(next, member))
+    }
   } catch (fault) {
     removeBuilt(path)
     throw fault

@@ -2,6 +2,7 @@ import type { EntityType, Tenant } from '../../model/context/entity.js'
 import type { PathRange } from '../../model/context/query.js'
 import { parseServicePaths, parseTenant } from '../../model/context/scope-headers.js'
 import { type CommandArguments, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { interruptibly } from '../offline/interruption.js'
 import { type FolderOpening, StoredFolder } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { brokerAddressOf, folderHelp, folderValues, openingOf } from './command-folder.js'
@@ -53,7 +54,9 @@ async function exported(
   const stored = await StoredFolder.open(opening)
   const progress = new Progress('export', 'records', stored.entityCount, errors)
   try {
-    const counts = await writeExport(file, storedItems(stored, filter), (items) => progress.at(items))
+    const counts = await interruptibly((interrupted) =>
+      writeExport(file, storedItems(stored, filter), shownBy(progress, interrupted)),
+    )
     progress.end()
     errors.write(`exported: ${countsText(counts)}\n`)
   } finally {
@@ -71,13 +74,23 @@ async function exportedFrom(
   const progress = new Progress('export', 'records', undefined, errors)
   const lost: string[] = []
   try {
-    const items = brokerItems(address, filter, (what, reason) => lost.push(`${what}: ${reason}`))
-    const counts = await writeExport(file, items, (items) => progress.at(items))
+    const counts = await interruptibly((interrupted) => {
+      const items = brokerItems({ ...address, interrupted }, filter, (what, reason) => lost.push(`${what}: ${reason}`))
+      return writeExport(file, items, shownBy(progress, interrupted))
+    })
     progress.end()
     errors.write(`exported: ${countsText(counts)}\n`)
     for (const line of [...lost, notShown]) errors.write(`${line}\n`)
   } finally {
     progress.end()
+  }
+}
+
+/** Shows how many items are written, and ends an export that was interrupted. */
+function shownBy(progress: Progress, interrupted: AbortSignal): (items: number) => void {
+  return (items) => {
+    interrupted.throwIfAborted()
+    progress.at(items)
   }
 }
 

@@ -16,7 +16,8 @@ const piece_characters = 2 ** 18
 
 /**
  * Writes an export to a file, or to the standard output for `-`; gives the number of items of each kind. A file gets its name
- * when it is complete and durable, so that an earlier export of that name stays until then; a failure leaves no file. The file
+ * when it is complete and durable, so that an earlier export of that name stays until then; a failure, also one of `progressed`,
+ * which is called now and then, leaves no file. The file
  * contains passwords of subscriptions, so only its owner may read it. Throws `CommandFailure`.
  */
 export async function writeExport(

@@ -3,6 +3,7 @@ import { systemFaultText } from '../../faults.js'
 import { formatFile } from '../../storage/folder/folder-format.js'
 import { now } from '../../time.js'
 import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { interruptibly } from '../offline/interruption.js'
 import { StoredFolder } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { brokerAddressOf, folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
@@ -56,7 +57,12 @@ export const importCommand = command({
     }
     const settings = settingsOf(given)
     const openSink = sinkOf(given, settings)
-    return await imported(sourceOf(given), openSink, settings, given, errors)
+    const source = sourceOf(given)
+    return await interruptibly((interrupted) => {
+      // It may be silent for long.
+      interrupted.addEventListener('abort', () => process.stdin.destroy())
+      return imported(source, openSink, settings, given, errors, interrupted)
+    })
   },
 })
 
@@ -83,10 +89,12 @@ function sourceOf(given: CommandArguments): ItemSource {
   }
 }
 
+type OpenSink = (interrupted: AbortSignal) => Promise<Sink>
+
 /** Reads the destination of the import; the function that it returns opens it. Throws `WrongCommandLine`. */
-function sinkOf(given: CommandArguments, settings: SinkSettings): () => Promise<Sink> {
+function sinkOf(given: CommandArguments, settings: SinkSettings): OpenSink {
   const address = brokerAddressOf(given)
-  if (address !== undefined) return async () => new BrokerSink(address, settings)
+  if (address !== undefined) return async (interrupted) => new BrokerSink({ ...address, interrupted }, settings)
   const opening = openingOf(given, { partitions: positiveInteger(given, 'partitions') })
   return async () => {
     if (settings.dry && !existsSync(formatFile(opening.path))) return missingFolder
@@ -102,25 +110,28 @@ const missingFolder: Sink = {
 
 async function imported(
   source: ItemSource,
-  openSink: () => Promise<Sink>,
+  openSink: OpenSink,
   settings: SinkSettings,
   given: CommandArguments,
   errors: ProgressOutput,
+  interrupted: AbortSignal,
 ): Promise<number> {
   const report = new ImportReport(given.value('report'))
   // What is checked anyway, or goes on after faults, needs no look ahead.
   if (!settings.keepsGoing && !settings.dry) await refuseCut(source)
-  const sink = await openSink()
+  const sink = await openSink(interrupted)
   const total = source.progress()?.total
   const progress = new Progress('import', total === undefined ? 'records' : 'bytes', total, errors)
   try {
     const result = await runImport(source, sink, {
       keepsGoing: settings.keepsGoing,
+      interrupted,
       remark: (remark) => report.note(remark),
       progressed: (items) => progress.at(source.progress()?.done ?? items),
     })
     progress.end()
     errors.write(report.text(result, settings.dry))
+    interrupted.throwIfAborted()
     if (given.value('url') !== undefined) errors.write(`${notSent}\n`)
     const { itemLeftOut, partLeftOut, unreadable } = result.remarks
     return itemLeftOut + partLeftOut + unreadable > 0 ? notAllTaken : commandCodes.done

@@ -39,6 +39,8 @@ export interface ImportSettings {
   /** Whether it continues after items that cannot be imported. */
   readonly keepsGoing: boolean
   readonly remark: (remark: Remark) => void
+  /** Ends the run; what came before is imported. */
+  readonly interrupted: AbortSignal
   /** Called now and then with the number of items read so far. */
   readonly progressed: (items: number) => void
 }
@@ -46,16 +48,21 @@ export interface ImportSettings {
 /** The number of items that a sink gets together. */
 const together = 2000
 
-/** Passes all items of a source to a sink, in order. If it stops at an item, all items before have been imported. */
+/** Passes all items of a source to a sink, in order. If it stops at an item or is interrupted, all items before have been imported. */
 export async function runImport(source: ItemSource, sink: Sink, settings: ImportSettings): Promise<ImportResult> {
   const run = new ImportRun(sink, settings)
-  for await (const piece of source.pieces) {
-    for (const sourced of piece) {
-      await run.take(sourced)
-      if (run.hasStopped) return run
+  try {
+    for await (const piece of source.pieces) {
+      for (const sourced of piece) {
+        await run.take(sourced)
+        if (run.hasStopped || settings.interrupted.aborted) return run
+      }
     }
+    await run.flush()
+  } catch (fault) {
+    // What waits for long is made to fail by the interruption.
+    if (!settings.interrupted.aborted) throw fault
   }
-  await run.flush()
   return run
 }
 

@@ -1,6 +1,7 @@
 import { noRoomFor } from '../../storage/environment/disk-room.js'
 import { beginNext, fixedMember, hasPrevious, previousFolder } from '../../storage/folder/folder-swap.js'
 import { CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { interruptibly } from '../offline/interruption.js'
 import { type FolderOpening, removeBuilt, StoredFolder, swapMembers } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
@@ -55,7 +56,7 @@ async function resharded(opening: FolderOpening, partitions: number, errors: Pro
     const impossible = fixedMember(path, path) ?? noRoomFor(path, needed_bytes, 'the copy of the data')
     if (impossible !== undefined) throw new CommandFailure(impossible)
     const target = { ...opening, path: beginNext(path), make: { partitions } }
-    done = await built(source, target, errors).catch((fault: unknown) => {
+    done = await interruptibly((interrupted) => built(source, target, errors, interrupted)).catch((fault: unknown) => {
       removeBuilt(path) // The space may be needed by others.
       throw fault
     })
@@ -72,10 +73,14 @@ async function built(
   source: StoredFolder,
   target: Parameters<typeof reshardInto>[1],
   errors: ProgressOutput,
+  interrupted: AbortSignal,
 ): Promise<Resharded> {
   const progress = new Progress('reshard', 'records', source.entityCount, errors)
   try {
-    return await reshardInto(source, target, (entities) => progress.at(entities))
+    return await reshardInto(source, target, (entities) => {
+      interrupted.throwIfAborted()
+      progress.at(entities)
+    })
   } finally {
     progress.end()
   }

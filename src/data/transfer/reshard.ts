@@ -23,7 +23,8 @@ const together = 2000
 
 /**
  * Builds in a new folder the contents of another one, with another number of partitions: entities with their sequences, waiting
- * notices, delivery stats, and all metadata. The other folder is only read. Throws `CommandFailure`.
+ * notices, delivery stats, and all metadata. The other folder is only read. `progressed` is called now and then, and ends it by
+ * an error. Throws `CommandFailure`.
  */
 export async function reshardInto(
   source: StoredFolder,
@@ -41,8 +42,8 @@ export async function reshardInto(
       if (entities % together !== 0) continue
       batch.commit()
       batch = new EntityBatch(stored)
+      await new Promise(setImmediate) // Signals and the timers of logs and checkpoints have their turn.
       progressed(entities)
-      await new Promise(setImmediate) // The timers of logs and checkpoints have their turn.
     }
     batch.commit()
     return { entities, notices }

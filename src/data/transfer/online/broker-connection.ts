@@ -7,6 +7,8 @@ export interface BrokerAddress {
   readonly url: string
   /** Sent as `X-Auth-Token` and as a bearer; undefined for none. */
   readonly token: string | undefined
+  /** Ends requests and waits. */
+  readonly interrupted?: AbortSignal
 }
 
 /** A request to the other broker. */
@@ -26,6 +28,8 @@ export interface BrokerResponse {
   readonly text: string
 }
 
+const never = new AbortController().signal
+
 /** How often a request is repeated that the broker has no room for. */
 const attempts = 20
 
@@ -39,7 +43,8 @@ const limit_ms = 120_000
  * Sends a request. One that is answered with 503 or 429 is repeated when the response says, a limited number of times. Throws
  * `CommandFailure` when the broker cannot be reached, or stays without room.
  */
-export async function askBroker({ url, token }: BrokerAddress, request: BrokerRequest): Promise<BrokerResponse> {
+export async function askBroker(broker: BrokerAddress, request: BrokerRequest): Promise<BrokerResponse> {
+  const { url, token, interrupted = never } = broker
   const { method, path, tenant, servicePath, body } = request
   const address = new URL(`${url}${path}`)
   const headers: Record<string, string> = {
@@ -51,21 +56,24 @@ export async function askBroker({ url, token }: BrokerAddress, request: BrokerRe
   }
   const text = body === undefined ? null : JSON.stringify(body)
   for (let attempt = 1; ; attempt += 1) {
-    const response = await sentOnce(address, { method, headers, body: text })
+    const response = await sentOnce(address, { method, headers, body: text }, interrupted)
     if (response.status !== 503 && response.status !== 429) return response
     if (attempt === attempts)
       throw new CommandFailure(`${url} has no room: ${response.status} ${response.text.slice(0, 200)}`)
     const retryAfter_s = Number(response.headers.get('retry-after') ?? Number.NaN)
-    await sleep(1000 * Math.min(longestWait_s, retryAfter_s > 0 ? retryAfter_s : Math.min(5, 0.2 * attempt)))
+    const wait_s = Math.min(longestWait_s, retryAfter_s > 0 ? retryAfter_s : Math.min(5, 0.2 * attempt))
+    await sleep(1000 * wait_s, undefined, { signal: interrupted })
   }
 }
 
 async function sentOnce(
   address: URL,
   request: { readonly method: string; readonly headers: Record<string, string>; readonly body: string | null },
+  interrupted: AbortSignal,
 ): Promise<BrokerResponse> {
+  const signal = AbortSignal.any([AbortSignal.timeout(limit_ms), interrupted])
   try {
-    const response = await fetch(address, { ...request, redirect: 'error', signal: AbortSignal.timeout(limit_ms) })
+    const response = await fetch(address, { ...request, redirect: 'error', signal })
     return { status: response.status, headers: response.headers, text: await response.text() }
   } catch (fault) {
     const cause = fault instanceof Error && fault.cause instanceof Error ? fault.cause.message : failureText(fault)
