@@ -31,6 +31,8 @@ function samplerOf(
 }
 const quiet = new Alarms(silentLog, { relog: false })
 
+const noHistory = { last: () => ({ samples: [] }) }
+
 /** Keeps what it is sent. */
 class Kept implements EventSink {
   readonly events: string[] = []
@@ -58,7 +60,7 @@ test('there are frames while somebody looks, and the first one comes at once, to
     taken += 1
     return sampler.frame()
   }
-  const feed = new LiveFeed({ hello: (mayChange) => sampler.hello(mayChange), frame })
+  const feed = new LiveFeed({ hello: (mayChange) => sampler.hello(mayChange), frame }, noHistory)
   mock.timers.tick(3 * frameInterval_ms)
   t.equal(taken, 0, 'no frame before anybody looks')
   const [one, other] = [new Kept(), new Kept()]
@@ -96,7 +98,7 @@ test('whoever may not read who is delivered to gets the same frame without names
     taken += 1
     return sampler.frame()
   }
-  const feed = new LiveFeed({ hello: (mayChange) => sampler.hello(mayChange), frame })
+  const feed = new LiveFeed({ hello: (mayChange) => sampler.hello(mayChange), frame }, noHistory)
   const viewers = [new Kept(), new Kept(), new Kept(), new Kept()] as const
   const [full, other, short, shorter] = viewers
   const leave = [full, other].map((viewer) => feed.watch('names', viewer))
@@ -111,6 +113,27 @@ test('whoever may not read who is delivered to gets the same frame without names
   t.match(groups, [{ subject: 'http://10.0.0.9:5984/notify', reason: 'connection refused' }])
   t.strictSame(data(short), { ...rest, alarmGroups: null, deliveries: { ...deliveries, backlogs: null } })
   t.match(short.events[0], /"isReadOnly":true/)
+})
+
+test('what was before the first frame comes before it, to those who ask', async (t) => {
+  const sampler = samplerOf(Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }))
+  const asked: number[] = []
+  const last = (seconds: number) => {
+    asked.push(seconds)
+    return { samples: [] }
+  }
+  const feed = new LiveFeed(sampler, { last })
+  const viewers = [new Kept(), new Kept(), new Kept()] as const
+  const leave = [
+    feed.watch('names', viewers[0]),
+    feed.watch('names', viewers[1], 60),
+    feed.watch('counts', viewers[2], 1800),
+  ]
+  for (const each of leave) each()
+  t.same(viewers[0].names, ['hello', 'frame'])
+  t.same(viewers[1].names, ['hello', 'history', 'frame'])
+  t.same(viewers[1].events[1], viewers[2].events[1], 'it names nobody, so that everybody may see it')
+  t.same(asked, [60, 1800])
 })
 
 test('a frame of 256 busy partitions stays small, and in turns has the distributions of all of them', async (t) => {

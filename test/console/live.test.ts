@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
+import type { LiveHistory, LiveSample } from '../../src/api/console/live-frame.js'
 import { EventReader } from '../event-reader.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
@@ -67,6 +68,31 @@ test('frames count all requests of all front ends, and all commands of the parti
   t.equal(hello.threads.length, after.threads.length)
   t.ok(after.sequence > before.sequence)
   viewer.close()
+})
+
+test('a viewer who asks for it is sent what happened before, on whichever front end, and nobody else is', async (t) => {
+  const updates = ({ updates: [, ...counts] }: LiveSample) => counts.reduce((sum, count) => sum + count, 0)
+  for (let opened = 0; opened < 4; opened += 1) {
+    const viewer = await EventReader.open(`${live}?history=1800`)
+    await viewer.json('hello')
+    const { samples } = (await viewer.json('history')) as LiveHistory
+    const { time_ms } = await frameOf(viewer)
+    t.equal(
+      samples.map(updates).reduce((sum, each) => sum + each, 0),
+      300,
+      'what the test before this one has sent',
+    )
+    t.ok(Math.abs((samples.at(-1)?.time_ms ?? 0) - time_ms) < 2000, 'it goes on until the first frame')
+    viewer.close()
+  }
+  const names: string[] = []
+  const other = await EventReader.open(live)
+  for await (const { name } of other.all()) if (names.push(name) > 3) break
+  other.close()
+  t.notOk(names.includes('history'))
+  for (const history of ['1801', '-1', 'all']) {
+    t.equal((await broker.send('GET', `/admin/live?history=${history}`)).status, 400, history)
+  }
 })
 
 test('the waits are those of /admin/waits, digit by digit', async (t) => {

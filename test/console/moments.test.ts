@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import type { LiveFrame, LiveWaitDistribution } from '../../src/api/console/live-frame.js'
 import { type Moment, momentOf, quantileOf, type WholeFrame } from '../../src/api/console/page/moment.js'
+import { pastMoment } from '../../src/api/console/page/past-moments.js'
 import { Series, thinned } from '../../src/api/console/page/series.js'
 import { givenFrame, givenHello } from './given-live.js'
 
@@ -86,4 +87,18 @@ test('the last hour is kept; what was not told is a gap, and what is older is go
 test('a course in fewer points keeps its peaks and its gaps', async (t) => {
   const { NaN: none } = Number
   t.same([...thinned(Float32Array.from([1, 9, 2, none, none, none, 3, 4]), 4)], [9, 2, none, 4])
+})
+
+test('what the broker has kept is charted by the second, as frames are', async (t) => {
+  const sample = { time_ms: 10_000, over_s: 5, errors: 10, notified: 20, lag_s: 3, reads: [], waits: null }
+  const { updates, reads, errors, notified, lag_s, update, read, waitBuckets } = pastMoment(givenHello, {
+    ...sample,
+    updates: [1, 50],
+  })
+  t.same([updates, reads, errors, notified, lag_s], [10, 0, 2, 4, 3])
+  t.ok(update.p50_s > 0.001 && update.p99_s < 0.01)
+  t.same([read.p99_s, waitBuckets], [Number.NaN, undefined])
+  const none = { mailbox: [], transaction: [], dbConnectionPool: [] }
+  const waited = pastMoment(givenHello, { ...sample, updates: [], waits: { ...none, request: [2, 5, 10] } })
+  t.same([...(waited.waitBuckets?.request ?? [])], [0, 0, 1, 2])
 })

@@ -5,6 +5,7 @@ import type { Line } from '../../observe/log/log.js'
 import type { MainLog } from '../../observe/log/main-log.js'
 import { onMessages } from '../../threads/calls/messages.js'
 import type { LiveFrame } from './live-frame.js'
+import { FigureHistory, sampleInterval_ms } from './live-history.js'
 import { frameInterval_ms, LiveSampler, type LiveSources } from './live-sampler.js'
 
 /**
@@ -14,7 +15,12 @@ import { frameInterval_ms, LiveSampler, type LiveSources } from './live-sampler.
 type Seen = 'names' | 'counts'
 
 export type Watched =
-  | { readonly feed: 'live'; readonly sees: Seen }
+  | {
+      readonly feed: 'live'
+      readonly sees: Seen
+      /** How much of what was before is sent first; 0 for nothing. */
+      readonly history_s: number
+    }
   | { readonly feed: 'log'; readonly filter: LineFilter }
 
 /** Streams of events that the main thread makes for the viewers of all front ends. */
@@ -23,32 +29,40 @@ export interface Feeds {
   watch(watched: Watched, sink: EventSink): () => void
 }
 
-/** The feeds of the main thread. */
+/** The feeds of the main thread. They remember the last half an hour whether or not there are viewers. */
 export function mainFeeds(sources: LiveSources, log: LineSource): Feeds {
-  const live = new LiveFeed(new LiveSampler(sources))
+  const history = new FigureHistory(sources)
+  setInterval(() => history.take(), sampleInterval_ms).unref()
+  const live = new LiveFeed(new LiveSampler(sources), history)
   return {
     watch: (watched, sink) =>
-      watched.feed === 'live' ? live.watch(watched.sees, sink) : watchLines(log, watched.filter, sink),
+      watched.feed === 'live'
+        ? live.watch(watched.sees, sink, watched.history_s)
+        : watchLines(log, watched.filter, sink),
   }
 }
 
 /** Takes a frame every second while there are viewers. A frame is encoded once for all viewers that see the same of it. */
 export class LiveFeed {
   readonly #sampler: Pick<LiveSampler, 'hello' | 'frame'>
+  readonly #history: Pick<FigureHistory, 'last'>
   readonly #sinks = new Map<EventSink, Seen>()
   #timer: NodeJS.Timeout | undefined
   #latest: EncodedFrame | undefined
 
-  constructor(sampler: Pick<LiveSampler, 'hello' | 'frame'>) {
+  constructor(sampler: Pick<LiveSampler, 'hello' | 'frame'>, history: Pick<FigureHistory, 'last'>) {
     this.#sampler = sampler
+    this.#history = history
   }
 
-  /** Sends the first frame at once; a slow sink skips to the newest frame. */
-  watch(sees: Seen, sink: EventSink): () => void {
+  /** Sends the first frame at once, after what was before; a slow sink skips to the newest frame. */
+  watch(sees: Seen, sink: EventSink, history_s = 0): () => void {
     this.#sinks.set(sink, sees)
     this.#timer ??= setInterval(() => this.#send(), frameInterval_ms)
     this.#latest ??= new EncodedFrame(this.#sampler.frame())
     sink.put(encodedEvent('hello', JSON.stringify(this.#sampler.hello(sees === 'names'))))
+    // It has no names, so that everybody sees the same of it.
+    if (history_s > 0) sink.put(encodedEvent('history', JSON.stringify(this.#history.last(history_s))))
     sink.putNewest(this.#latest.seen(sees))
     return () => this.#leave(sink)
   }

@@ -1,5 +1,6 @@
 /**
- * What `GET /admin/live` sends, as JSON: an event `hello` once, then an event `frame` every second.
+ * What `GET /admin/live` sends, as JSON: an event `hello` once, then an event `frame` every second. With the URI parameter `history`
+ * an event `history` stands between them.
  *
  * All counts are since the start of the process and never fall, so a lost frame loses no counts. A rate is the difference of two
  * frames, divided by the difference of their `time_ms`. If `processStart_ms` has changed, the broker was
@@ -296,4 +297,27 @@ export interface LiveDisk {
   readonly left_bytes: number | null
   /** The used share of `map_bytes` in the fullest partition. */
   readonly fullestMap: number
+}
+
+/** What charts show of the last seconds before the first frame, as many as `history` asks for, half an hour at most. */
+export interface LiveHistory {
+  /** One for each five seconds, the oldest first; the last may be shorter. None of a time in which the process slept. */
+  readonly samples: readonly LiveSample[]
+}
+
+/** What happened within the `over_s` seconds before `time_ms`; unlike those of frames, its counts are of that time alone. */
+export interface LiveSample {
+  readonly time_ms: number
+  readonly over_s: number
+  /** Durations of requests that change entities, and of those that read some. */
+  readonly updates: LiveBuckets
+  readonly reads: LiveBuckets
+  /** Errors within responses, without those of the console's own requests. */
+  readonly errors: number
+  /** Notifications that were accepted or simulated. */
+  readonly notified: number
+  /** The age of the oldest waiting notification, at the end. */
+  readonly lag_s: number
+  /** Null while waits are not measured, or with more than 32 partitions. */
+  readonly waits: Readonly<Record<'request' | 'mailbox' | 'transaction' | 'dbConnectionPool', LiveBuckets>> | null
 }

@@ -9,8 +9,8 @@ import {
 import { traceArea } from '../../observe/log/trace.js'
 import { mostViewers, ViewerLimit } from '../../threads/shared-memory/limits.js'
 import { logLevels } from '../../threads/shared-memory/switches.js'
-import { operation } from '../management/parts.js'
 import type { Feeds, Watched } from './feeds.js'
+import { historyKept_s } from './live-history.js'
 import { GivenParameters } from './views.js'
 
 export interface LiveResourceParts {
@@ -27,19 +27,22 @@ export function liveResources({ feeds, streams, viewers }: LiveResourceParts): r
   function watch(watched: Watched): ApiResponse {
     const limit = limits[watched.feed]
     if (limit.isReached) return tooManyViewers
-    const stream = streams.body((queue) => {
-      if (!limit.take()) {
-        // Viewers of other threads have taken the last permits since.
-        queue.put(encodedEvent('full', JSON.stringify({ description: tooMany })))
-        queue.end()
-        return () => {}
-      }
-      const leave = feeds.watch(watched, queue)
-      return () => {
-        leave()
-        limit.release()
-      }
-    })
+    const stream = streams.body(
+      (queue) => {
+        if (!limit.take()) {
+          // Viewers of other threads have taken the last permits since.
+          queue.put(encodedEvent('full', JSON.stringify({ description: tooMany })))
+          queue.end()
+          return () => {}
+        }
+        const leave = feeds.watch(watched, queue)
+        return () => {
+          leave()
+          limit.release()
+        }
+      },
+      watched.feed === 'live' && watched.history_s > 0 ? history_bytes : undefined,
+    )
     return { status: 200, contentType: eventStreamType, headers: eventStreamHeaders, stream }
   }
 
@@ -49,7 +52,7 @@ export function liveResources({ feeds, streams, viewers }: LiveResourceParts): r
       ...row,
       pattern: '/admin/live',
       operations: {
-        GET: operation('read', ({ client }) => watch({ feed: 'live', sees: client.isTrusted ? 'names' : 'counts' })),
+        GET: { use: 'read', prepare: (request) => preparedLive(request, watch) },
       },
     },
     {
@@ -58,6 +61,16 @@ export function liveResources({ feeds, streams, viewers }: LiveResourceParts): r
       operations: { GET: { use: 'read', prepare: (request) => preparedTail(request, watch) } },
     },
   ]
+}
+
+/** The most bytes of a history; frames and lines are much smaller. */
+const history_bytes = 2 ** 20
+
+function preparedLive(request: ApiRequest, watch: (watched: Watched) => ApiResponse): Prepared {
+  const given = new GivenParameters(request, ['history'])
+  const history_s = given.whole('history', 0, 0, historyKept_s)
+  const sees = request.client.isTrusted ? 'names' : 'counts'
+  return given.prepared(async () => watch({ feed: 'live', sees, history_s }))
 }
 
 const tooMany = `${mostViewers} viewers look at this already: close one of them, or come back later`

@@ -64,6 +64,8 @@ export type ForwardedResult = (typeof forwardResults)[number]
 export const frontEndFigures = new FigureList([], {
   inFlight: gauge('rigel_http_requests_in_flight', 'Requests that have begun and have no response yet'),
   connections: gauge('rigel_http_connections', 'Open connections of clients'),
+  /** Errors within responses, without those of the console's own requests. */
+  failures: hidden(),
   rejected: counters(
     'rigel_http_rejected_total',
     'Requests and connections turned away before their operation, by reason; overload and memory mean that more arrives than can be done',

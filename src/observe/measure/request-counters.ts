@@ -1,6 +1,6 @@
 import type { Switches } from '../../threads/shared-memory/switches.js'
 import type { Nanoseconds } from '../../time.js'
-import { type Countable, type Routes, verbIndex } from './counted-routes.js'
+import { type Countable, consoleRoute, type Routes, verbIndex } from './counted-routes.js'
 import { counterColumn, type RequestCountTable } from './counters.js'
 import type { FigureTable, RowOf } from './figure-table.js'
 import type { frontEndFigures } from './figures.js'
@@ -100,7 +100,10 @@ export class RequestCounters {
     const route = this.#routes.indexOf(resource)
     traffic.responded(this.#row, route, verbIndex(verb), status, duration)
     traffic.sized(this.#row, route, request_bytes, response_bytes)
-    if (errors !== undefined) for (const code of errors) traffic.failed(this.#row, route, verbIndex(verb), code)
+    if (errors !== undefined) {
+      for (const code of errors) traffic.failed(this.#row, route, verbIndex(verb), code)
+      if (resource !== consoleRoute) this.#figures.add('failures', errors.length)
+    }
     if (switches.get('disableMetrics') === 0) services.record(request)
   }
 

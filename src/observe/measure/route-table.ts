@@ -63,6 +63,11 @@ export class RouteTable {
     return durationBuckets.reading(this.#total, (route * verbs.length + verb) * perVerb + statusCodes.length)
   }
 
+  /** The sum of these durations in nanoseconds: it changes with each of them, and is read faster. */
+  spent(route: number, verb: number): Nanoseconds {
+    return durationBuckets.sum(this.#total, (route * verbs.length + verb) * perVerb + statusCodes.length)
+  }
+
   requestSizes(route: number): BucketReading {
     return sizeBuckets.reading(this.#total, sizes + route * 2 * sizeBuckets.width)
   }

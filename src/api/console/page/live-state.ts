@@ -1,6 +1,7 @@
-import type { LiveDistributions, LiveFrame, LiveHello } from '../live-frame.js'
+import type { LiveDistributions, LiveFrame, LiveHello, LiveHistory } from '../live-frame.js'
 import { type Moment, momentOf, stageNames, type WholeFrame } from './moment.js'
 import { Observable } from './observable.js'
+import { type ChartedMoment, pastMoment } from './past-moments.js'
 import { Series } from './series.js'
 import { compareVersions, fromJson, isOutdated, paused, readOnly, sentenceOf } from './session.js'
 import { readStream } from './stream-reader.js'
@@ -33,6 +34,8 @@ export const series = new Series()
 /** Restarts of the broker that the console has seen, in milliseconds since 1970. */
 export const restarts = new Observable<readonly number[]>([])
 
+/** The seconds that the broker tells of the time before, which is all that it keeps. */
+const remembered_s = 1800
 /** The number of restarts that are marked. */
 const manyRestarts = 50
 /** The number of frames that are kept, to subtract the first from the last. */
@@ -43,10 +46,11 @@ let frames: WholeFrame[] = []
 
 /** Follows the live figures from now on. */
 export function followLive(): void {
-  readStream('/admin/live', {
+  readStream(`/admin/live?history=${remembered_s}`, {
     opened: () => connection.set({ kind: 'open' }),
     event: (name, text) => {
       if (name === 'hello') greet(fromJson(text))
+      else if (name === 'history' && !isOutdated.value) recall(fromJson(text))
       else if (name === 'frame' && !isOutdated.value) take(fromJson(text))
     },
     lost: (fault, wait_ms) => {
@@ -68,13 +72,25 @@ function greet(greeting: LiveHello): void {
   readOnly.set(greeting.isReadOnly)
 }
 
+/** What the broker has kept of the time before the page was opened, or in which it had no connection. */
+function recall({ samples }: LiveHistory): void {
+  if (hello === undefined) return
+  for (const sample of samples) {
+    const moment = pastMoment(hello, sample)
+    const end_s = Math.floor(sample.time_ms / 1000)
+    const begin_s = Math.floor(sample.time_ms / 1000 - sample.over_s)
+    // What the page has seen itself is finer.
+    for (let second = Math.max(begin_s, series.latest_s) + 1; second <= end_s; second += 1) record(second, moment)
+  }
+}
+
 function take(frame: LiveFrame): void {
   if (hello === undefined) return
   const before = frames.at(-1)
   const distributions = new Map<number, LiveDistributions>(before?.distributions)
   for (const each of frame.distributions) distributions.set(each.partition, each)
   const whole = { frame, distributions }
-  if (before !== undefined) record(momentOf(hello, before, whole))
+  if (before !== undefined) record(Math.floor(frame.time_ms / 1000), momentOf(hello, before, whole))
   frames = [...frames, whole].slice(-recentFrames)
   const [first] = frames
   const recent = first === undefined || first === whole ? undefined : momentOf(hello, first, whole)
@@ -87,7 +103,7 @@ export const courses = {
   waitBucket: (stage: string, bucket: number) => `wait ${stage} ${bucket}`,
 } as const
 
-function record(moment: Moment): void {
+function record(second: number, moment: ChartedMoment): void {
   const values: Record<string, number> = {
     updates: moment.updates,
     reads: moment.reads,
@@ -104,5 +120,5 @@ function record(moment: Moment): void {
     if (counts === undefined) continue
     for (const [bucket, count] of counts.entries()) values[courses.waitBucket(stage, bucket)] = count
   }
-  series.record(Math.floor(moment.time_ms / 1000), values)
+  series.record(second, values)
 }

@@ -117,7 +117,13 @@ function spreadOf(bounds: readonly number[], before: LiveBuckets, now: LiveBucke
   return spreadOfCounts(bounds, counts, sum_s)
 }
 
-function spreadOfCounts(bounds: readonly number[], counts: Float64Array, sum_s: number | undefined, zeros = 0): Spread {
+/** The spread of durations by their buckets, the last of which has no bound; with `sum_s` also their mean. */
+export function spreadOfCounts(
+  bounds: readonly number[],
+  counts: Float64Array,
+  sum_s: number | undefined,
+  zeros = 0,
+): Spread {
   const count = sumOf(counts) + zeros
   return {
     p50_s: quantileOf(bounds, counts, 0.5, zeros),
