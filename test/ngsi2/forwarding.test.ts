@@ -507,6 +507,50 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
   })
 })
 
+test('the response to an update that a provider has failed names the provider and what happened', async (t) => {
+  const [quick, gone, silent] = [
+    await RunningBroker.start(t, ['-multiservice', '-httpTimeout', '1000']),
+    await FarEnd.listen(t),
+    await FarEnd.listen(t, () => undefined),
+  ]
+  await gone.close()
+  const city = new City(quick)
+  await city.holds({ ...street, lamp })
+  for (const [url, shown, reason] of [
+    [gone.url(''), `${gone.url('')}/`, 'connection refused'],
+    ['http://nowhere.invalid/v2', 'http://nowhere.invalid/v2', 'name not resolved'],
+    [silent.url('/v2'), silent.url('/v2'), 'timeout'],
+  ] as const) {
+    const attribute = `open_${reason.slice(0, 4)}`
+    await city.registers(url, street, [attribute])
+    const failed = `${shown}: ${reason}`
+    const open = { [attribute]: { value: true } }
+    const path = '/v2/entities/Street-4/attrs?type=Street'
+    for (const [given, body] of [
+      [open, unknown],
+      [{ ...open, lamp: { value: 'off' } }, partial(attribute)],
+    ]) {
+      const { status, json, headers } = await city.send('PATCH', path, given)
+      t.strictSame([status, json, headers.get('rigel-forwarding-error')], [404, body, failed])
+    }
+    const attributes = [{ name: attribute, type: 'command', value: 'true' }]
+    const [whole, one] = [
+      await city.send('POST', '/v1/updateContext', {
+        ...{ updateAction: 'UPDATE', contextElements: [{ ...street, isPattern: 'false', attributes }] },
+      }),
+      await city.send('PUT', `/v1/contextEntities/type/Street/id/Street-4/attributes/${attribute}`, { value: 'true' }),
+    ]
+    const status = { code: '404', reasonPhrase: 'No context element found', details: 'error forwarding update' }
+    t.strictSame([whole.json, one.json], [{ errorCode: status }, status])
+    for (const { headers } of [whole, one]) t.equal(headers.get('rigel-forwarding-error'), failed)
+  }
+  const both = { open_conn: { value: 1 }, open_name: { value: 1 } }
+  const { headers } = await city.send('PATCH', '/v2/entities/Street-4/attrs?type=Street', both)
+  t.match(headers.get('rigel-forwarding-error'), /: connection refused, .*: name not resolved$/)
+  const here = await city.send('PATCH', '/v2/entities/Street-4/attrs?type=Street', { lamp: { value: 'on' } })
+  t.strictSame([here.status, here.headers.get('rigel-forwarding-error')], [204, null])
+})
+
 test('requests of NGSIv2 reach providers that NGSIv1 registered, in its form [NGSIv2 subscriptions 9, 11]', async (t) => {
   const [city, provider] = [new City(), await FarEnd.listen(t)]
   const contextRegistrations = [

@@ -15,9 +15,9 @@ import { pathsOfRead } from '../../model/context/scope-headers.js'
 import type { RawUpdateReply } from '../../partition/turn/commands.js'
 import { ok, type Result } from '../../result.js'
 import { LongText, Slices } from '../../slices.js'
-import { type ElementResponse, manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'
+import { manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'
 import { withProviders } from './forward/query-forwarding.js'
-import { fillGaps, type NothingDone } from './forward/update-forwarding.js'
+import { type CarriedOut, fillGaps, type NothingDone } from './forward/update-forwarding.js'
 import { type Ngsi1Call, type Ngsi1Services, originOf, pathOfUpdate, payloadOperation } from './operation.js'
 import { requestedOrder, requestedPage, requestsObject, requestsUntyped } from './parse/parameters.js'
 import type { PayloadRefusal } from './parse/payload-errors.js'
@@ -104,13 +104,14 @@ async function update(call: Ngsi1Call, { action, elements }: UpdatePayload): Pro
   const { request } = call
   const path = pathOfUpdate(request.paths)
   if (!path.ok) return statusResponse('errorCode', path.error)
-  const responses = await carryOut(call, { path: path.value, action, elements })
-  if (!responses.ok) return failedUpdate('errorCode', responses.error)
+  const carriedOut = await carryOut(call, { path: path.value, action, elements })
+  if (!carriedOut.ok) return failedUpdate('errorCode', carriedOut.error)
+  const { responses, headers } = carriedOut.value
   const format = { asObject: requestsObject(request.parameters) }
-  const isShort = responses.value.length <= fewResponses && !isLong(request.body)
-  const errors = errorsOf(responses.value)
-  if (isShort) return reporting({ status: 200, body: () => renderUpdate(responses.value, format) }, errors)
-  return reporting({ status: 200, body: await renderLargeUpdate(responses.value, format) }, errors)
+  const isShort = responses.length <= fewResponses && !isLong(request.body)
+  const errors = errorsOf(responses)
+  if (isShort) return reporting({ status: 200, headers, body: () => renderUpdate(responses, format) }, errors)
+  return reporting({ status: 200, headers, body: await renderLargeUpdate(responses, format) }, errors)
 }
 
 /**
@@ -120,7 +121,7 @@ async function update(call: Ngsi1Call, { action, elements }: UpdatePayload): Pro
 export async function carryOut(
   call: Ngsi1Call,
   what: Pick<UpdateRequest, 'path' | 'action' | 'elements'>,
-): Promise<Result<readonly ElementResponse[], Unavailable | NothingDone>> {
+): Promise<Result<CarriedOut, Unavailable | NothingDone>> {
   const { services, request, tenant } = call
   const untyped = requestsUntyped(request.parameters)
   const autocast = services.options.ngsiv1Autocast
@@ -130,12 +131,13 @@ export async function carryOut(
   if (!results.ok) return results
   const isPassedOn = action === 'UPDATE' || action === 'REPLACE'
   const joined = isPassedOn ? await fillGaps(call, update, results.value) : undefined
-  return joined ?? ok(await manyResponsesOf(elements, results.value, action))
+  return joined ?? ok({ responses: await manyResponsesOf(elements, results.value, action), headers: {} })
 }
 
 /** The response to an update of which nothing could be done; `shape` is that of the errors of its operation. */
 export function failedUpdate(shape: ErrorShape, refusal: Unavailable | NothingDone): ApiResponse {
-  return refusal.kind === 'nothingDone' ? statusResponse(shape, refusal.status) : unavailableResponse(refusal)
+  if (refusal.kind !== 'nothingDone') return unavailableResponse(refusal)
+  return { ...statusResponse(shape, refusal.status), headers: refusal.headers }
 }
 
 /** `POST /v1/queryContext` [context 7]. */

@@ -75,9 +75,10 @@ async function update<Payload>(
   if (!types.ok) return statusResponse(errors, types.error)
   const element = mean(request, types.value.type, payload)
   if (!element.ok) return statusResponse(errors, element.error)
-  const responses = await carryOut(call, { path: path.value, action, elements: [element.value] })
-  if (!responses.ok) return failedUpdate(errors, responses.error)
-  return respond(responses.value, { asObject: requestsObject(request.parameters) })
+  const carriedOut = await carryOut(call, { path: path.value, action, elements: [element.value] })
+  if (!carriedOut.ok) return failedUpdate(errors, carriedOut.error)
+  const { responses, headers } = carriedOut.value
+  return { headers, ...respond(responses, { asObject: requestsObject(request.parameters) }) }
 }
 
 const entityPayload: PayloadErrors = { parser: 'orionError', checks: 'errorCode' }

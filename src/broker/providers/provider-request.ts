@@ -52,6 +52,20 @@ export type ProviderFailure =
   /** A status other than those for success and for `not found`. */
   | { readonly kind: 'responseRefusing'; readonly status: number }
 
+/** What a failure is, in a few words: `connection refused`. */
+export function reasonText(failure: ProviderFailure): string {
+  switch (failure.kind) {
+    case 'unreachable':
+      return failure.reason
+    case 'responseEmpty':
+      return 'empty answer'
+    case 'responseUnreadable':
+      return 'no NGSI in the response'
+    case 'responseRefusing':
+      return `answered ${failure.status}`
+  }
+}
+
 /**
  * The URL of a request: the path of the provider, a slash and the path of the request. A provider without a path gives
  * `//queryContext`, or `//op/query`, where agents of devices listen [subscriptions 8.2], [NGSIv2 subscriptions 10]. Undefined

@@ -17,6 +17,7 @@ import {
   type ProviderOperation,
   type ProviderRequest,
   type ProviderResponse,
+  reasonText,
   urlOf,
   urlText,
 } from './provider-request.js'
@@ -234,17 +235,4 @@ const results: { readonly [Kind in ProviderFailure['kind']]: ForwardedResult } =
 function resultOf({ gone }: ProviderRequest, result: Result<unknown, ProviderFailure>): ForwardedResult {
   if (result.ok) return 'answered'
   return gone?.aborted === true ? 'given_up' : results[result.error.kind]
-}
-
-function reasonText(failure: ProviderFailure): string {
-  switch (failure.kind) {
-    case 'unreachable':
-      return failure.reason
-    case 'responseEmpty':
-      return 'empty answer'
-    case 'responseUnreadable':
-      return 'no NGSI in the response'
-    case 'responseRefusing':
-      return `answered ${failure.status}`
-  }
 }

@@ -1,5 +1,6 @@
 import type { ServicePath, Tenant } from '../../model/context/entity.js'
 import type { GivenAttribute } from '../../model/context/update.js'
+import { keptName, urlWithoutSecrets } from '../../observe/log/secrets.js'
 import { err, ok, type Result } from '../../result.js'
 import { inSlices } from '../../slices.js'
 import type { ForwardRefusal } from '../../threads/shared-memory/limits.js'
@@ -7,7 +8,7 @@ import { now } from '../../time.js'
 import type { StatusText } from '../operations/api.js'
 import type { Forwarder, ForwardResult } from './forwarder.js'
 import type { ParsedUpdateResponse, ResponseElement, ResponseEntity } from './provider-format.js'
-import type { NgsiForm, ProviderFailure } from './provider-request.js'
+import { type NgsiForm, type ProviderFailure, reasonText } from './provider-request.js'
 import { attributeKey, entityKey } from './query-plan.js'
 import { type Lacking, planUpdate, type Share, type Sharing, type UpdateForward } from './update-plan.js'
 
@@ -29,6 +30,8 @@ interface PassedUpdate {
   readonly sharings: readonly Sharing[]
   readonly passed: readonly ForwardedUpdate[]
   readonly outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>
+  /** For the response: which providers have failed, and why. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /**
@@ -54,7 +57,7 @@ export async function updateAtProviders(
     )
     if (!passed.ok && !somethingDone) return passed
     const results = passed.ok ? passed.value : forwards.map(notSent)
-    return ok({ sharings, passed: results, outcomes: outcomesOf(results) })
+    return ok({ sharings, passed: results, outcomes: outcomesOf(results), headers: headersOf(results) })
   } finally {
     forwarder.end()
   }
@@ -62,6 +65,25 @@ export async function updateAtProviders(
 
 function notSent(forward: UpdateForward): ForwardedUpdate {
   return { forward, response: err({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
+}
+
+/** The most failures that a response names. */
+const mostNamed = 8
+
+/**
+ * The bodies of responses are those of Orion, which do not say that a provider has failed: an entity that is held here would be called
+ * unknown because its agent is down.
+ */
+function headersOf(results: readonly ForwardedUpdate[]): Readonly<Record<string, string>> {
+  const failures = results.flatMap(({ forward, response }) =>
+    response.ok ? [] : `${providerShown(forward.provider)}: ${reasonText(response.error)}`,
+  )
+  return failures.length === 0 ? {} : { 'Rigel-Forwarding-Error': failures.slice(0, mostNamed).join(', ') }
+}
+
+/** Of ASCII characters alone, for a header. */
+function providerShown(provider: string): string {
+  return URL.canParse(provider) ? keptName(urlWithoutSecrets(new URL(provider).href)) : 'provider'
 }
 
 /** The outcome for some attributes of a share; each interface has its own texts for it. */

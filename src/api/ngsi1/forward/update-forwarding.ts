@@ -31,6 +31,14 @@ import { invalidResponse } from './query-forwarding.js'
 export interface NothingDone {
   readonly kind: 'nothingDone'
   readonly status: StatusText
+  readonly headers: CarriedOut['headers']
+}
+
+/** An update that was carried out, here or at providers. */
+export interface CarriedOut {
+  readonly responses: readonly ElementResponse[]
+  /** Headers of the response. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /**
@@ -41,18 +49,20 @@ export async function fillGaps(
   call: Ngsi1Call,
   update: UpdateRequest,
   results: readonly ElementResult[],
-): Promise<Result<readonly ElementResponse[], Unavailable | NothingDone> | undefined> {
+): Promise<Result<CarriedOut, Unavailable | NothingDone> | undefined> {
   const forwarder = forwarderOf(call)
   if (forwarder === undefined) return undefined
   const gaps = await gapsOf(update, results)
   const somethingDone = results.some(mayBeDone)
   const forwarded = await updateAtProviders(forwarder, { ...update, api: 'ngsi1', lacking: gaps, somethingDone })
   if (!forwarded?.ok) return forwarded
-  const { sharings, passed, outcomes } = forwarded.value
+  const { sharings, passed, outcomes, headers } = forwarded.value
   const failure = somethingDone ? undefined : onlyFailure(passed)
-  if (failure) return err({ kind: 'nothingDone', status: statusOfFailure(failure) })
+  if (failure) return err({ kind: 'nothingDone', status: statusOfFailure(failure), headers })
   const responses = joined(update, results, sharedGaps(gaps, sharings), outcomes)
-  return responses.length === 0 ? err({ kind: 'nothingDone', status: statusOf(404) }) : ok(responses)
+  return responses.length === 0
+    ? err({ kind: 'nothingDone', status: statusOf(404), headers })
+    : ok({ responses, headers })
 }
 
 /** Whether something of an element was done here, or has failed in a way that its own response reports. */

@@ -45,12 +45,12 @@ export async function writeAtProviders(
   if (passed === undefined) return undefined
   if (!passed.ok) return unavailable(passed.error)
   for (const { outcome } of entities) if (outcome.kind === 'refused') return outcome.response
-  const { sharings, outcomes } = passed.value
+  const { sharings, outcomes, headers } = passed.value
   const left = gaps.map((gap, at) => notUpdated(gap, sharings[at], outcomes))
   if (left.every((attributes) => attributes.length === 0)) return success
   const isSomethingDone =
     somethingDone || left.some((attributes, at) => attributes.length < (gaps[at]?.attributes.length ?? 0))
-  return isSomethingDone ? partialUpdate(entities, left) : entityUnknown
+  return { ...(isSomethingDone ? partialUpdate(entities, left) : entityUnknown), headers }
 }
 
 /** The attributes of an entity that are not held here. Without a type it is found only where it is registered without one [NGSIv2 subscriptions 11.1]. */
