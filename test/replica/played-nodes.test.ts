@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import type { LogName } from '../../src/storage/etcd/engine.js'
-import { runs } from '../runs.js'
+import { areAll } from '../runs.js'
 import { PlayedLogs } from './played-logs.js'
 import { playNodes } from './played-nodes.js'
 
-// The same schedules each time, unless others are asked for.
-const first = Number(process.env['RIGEL_PLAYED_SEED'] ?? 1)
-const schedules = Number(process.env['RIGEL_PLAYED_SCHEDULES'] ?? runs(120))
+// The quick tests play the same schedules each time, the system tests others, unless some are asked for.
+const first = Number(process.env['RIGEL_PLAYED_SEED'] ?? (areAll ? Math.floor(Math.random() * 2 ** 31) : 1))
+const schedules = Number(process.env['RIGEL_PLAYED_SCHEDULES'] ?? (areAll ? 40 : 12))
 const steps = 300
 
 test('three nodes that share a partition answer as a broker alone would', async (t) => {
