@@ -22,7 +22,7 @@ export interface FaultyNode {
 }
 
 /**
- * Starts nodes of a new cluster, one after the other, and waits until each owns something.
+ * Starts nodes of a new cluster, the first one before the others, and waits until each owns something.
  *
  * @param folderOf where the data folder of a node is to be
  * @param linkFlags what a node is known by to the others
@@ -35,8 +35,7 @@ export async function faultyNodes(
   linkFlags: (name: string) => readonly string[],
 ): Promise<readonly FaultyNode[]> {
   const cluster = freshName()
-  const nodes: FaultyNode[] = []
-  for (const name of names) {
+  const start = async (name: string): Promise<FaultyNode> => {
     const port = await freePort()
     const fromNodes = await BrokenProxy.before(t, `http://127.0.0.1:${port}`)
     const toEngine = await Promise.all(etcd.urls.map((url) => BrokenProxy.before(t, url)))
@@ -48,8 +47,10 @@ export async function faultyNodes(
       ...['-notifRetryMin', '50', '-notifRetryMax', '200'],
     ]
     const broker = await RunningBroker.startOn(t, folderOf(name), flags, { environment: clock.environment })
-    nodes.push({ name, broker, toEngine, fromNodes, clock })
+    return { name, broker, toEngine, fromNodes, clock }
   }
+  const [first = '', ...others] = names
+  const nodes = [await start(first), ...(await Promise.all(others.map(start)))]
   await until(() => nodes.every(({ broker }) => owns(broker)), 'each node has been handed over its share')
   return nodes
 }
