@@ -218,6 +218,20 @@ test('each flag leads into the reference', needsBrowser, async (t) => {
   t.match((await broker.send('GET', '/docs/flags')).text, 'id="mailboxSize"')
 })
 
+test('settings show the value in force beside the default, and those alone that differ', needsBrowser, async (t) => {
+  const { tab } = all()
+  await tab.show('settings')
+  const { page } = tab
+  const row = (flag: string) => page.getByRole('row', { name: flag, exact: false }).filter({ hasText: flag })
+  t.equal(await row('-localIp').locator('.differing').textContent(), '127.0.0.1')
+  t.match(await row('-localIp').textContent(), /127\.0\.0\.1.*all.*command line/)
+  t.equal(await row('-mailboxSize').locator('.differing').count(), 0)
+  await page.getByLabel('only those that differ from their default').check()
+  await row('-mailboxSize').waitFor({ state: 'detached' })
+  t.equal(await row('-localIp').count(), 1)
+  t.match(page.url(), /differing=only/)
+})
+
 test('a subscription is ended when it was agreed to, and not before', needsBrowser, async (t) => {
   const { broker, subscription, tab } = all()
   const { page } = tab

@@ -9,6 +9,7 @@ import type { Measures } from '../../observe/measure/measures.js'
 import { mostSlow } from '../../observe/measure/slow-requests.js'
 import { ok } from '../../result.js'
 import { formatVersion } from '../../storage/folder/folder-format.js'
+import { logLevels } from '../../threads/shared-memory/switches.js'
 import { libraryVersions, versionFacts } from '../../version.js'
 import { logChange, operation, type ProcessPeers } from '../management/parts.js'
 import { censusViews, entityViews } from './entities.js'
@@ -50,9 +51,21 @@ export function configResources({ settings, options, measures }: ConfigParts): r
       used_bytes: sizes().reduce((sum, bytes) => sum + bytes, 0),
     },
     traceAreas: traceArea,
-    settings,
+    settings: settings.map((setting) => settingInForce(setting, measures)),
   })
   return [view('/admin/config', () => ok(() => json(shown())))]
+}
+
+/** The setting with the value that the broker works with, where it has decided or changed that itself. */
+function settingInForce(setting: Setting, { threads, switches }: Measures): Setting {
+  const isGiven = setting.source !== 'default'
+  if (setting.flag === '-partitions') {
+    return { ...setting, value: String(threads.partitions), ...(!isGiven && { source: 'data folder' }) }
+  }
+  if (setting.flag === '-httpThreads') return { ...setting, value: String(threads.frontEnds) }
+  if (setting.flag !== '-logLevel') return setting
+  const value = logLevels[switches.get('logLevel')] ?? setting.value
+  return value === setting.value ? setting : { ...setting, value, source: 'changed while running' }
 }
 
 interface SlowParts {

@@ -42,9 +42,9 @@ export interface Configuration {
 export interface ShownSetting {
   /** With its dash. */
   readonly flag: string
-  /** `***` for secrets. */
+  /** The value in force; `***` for secrets. */
   readonly value: string
-  /** `command line`, `default` or the name of a variable. */
+  /** `command line`, `default`, the name of a variable, `data folder`, or `changed while running`. */
   readonly source: string
   readonly byDefault: string
   /** The values that it takes, as the help shows them. */

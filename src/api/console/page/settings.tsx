@@ -26,11 +26,12 @@ export function SettingsPage() {
 
 function Settings({ configuration }: { readonly configuration: Configuration }) {
   const wanted = (useParameter('text') ?? '').toLowerCase()
-  const isGivenOnly = useParameter('given') === 'only'
+  const isDifferingOnly = useParameter('differing') === 'only'
   const { settings } = configuration
   const found = settings.filter(
-    ({ flag, meaning, value, source }) =>
-      (!isGivenOnly || source !== 'default') && `${flag} ${meaning} ${value}`.toLowerCase().includes(wanted),
+    (setting) =>
+      (!isDifferingOnly || isDiffering(setting)) &&
+      `${setting.flag} ${setting.meaning} ${setting.value}`.toLowerCase().includes(wanted),
   )
   return (
     <>
@@ -42,10 +43,10 @@ function Settings({ configuration }: { readonly configuration: Configuration }) 
           <label class="check">
             <input
               type="checkbox"
-              checked={isGivenOnly}
-              onChange={({ currentTarget }) => setParameter('given', currentTarget.checked ? 'only' : undefined)}
+              checked={isDifferingOnly}
+              onChange={({ currentTarget }) => setParameter('differing', currentTarget.checked ? 'only' : undefined)}
             />{' '}
-            only those that were given
+            only those that differ from their default
           </label>
           <span class="quiet" role="status">
             {found.length} of {settings.length}
@@ -54,7 +55,7 @@ function Settings({ configuration }: { readonly configuration: Configuration }) 
             Reference of all flags
           </a>
         </search>
-        {found.length === 0 && <p class="state">No flag has that in its name, its value or its meaning.</p>}
+        {found.length === 0 && <p class="state">No such flag has that in its name, its value or its meaning.</p>}
         {groupsOf(found).map(([group, members]) => (
           <section key={group} aria-label={group} class="settings">
             <h3>{group}</h3>
@@ -105,9 +106,24 @@ function About({ configuration }: { readonly configuration: Configuration }) {
   )
 }
 
+/** Whether something else than the default is in force; of a secret only that it was given is known. */
+export function isDiffering({ source, value, byDefault }: ShownSetting): boolean {
+  return source !== 'default' && value !== byDefault
+}
+
 const columns: readonly Column<ShownSetting>[] = [
   { name: 'flag', cell: ({ flag }) => <FlagLink flag={flag} />, order: ({ flag }) => flag },
-  { name: 'value', cell: ({ value }) => <span class="stored">{value}</span>, order: ({ value }) => value },
+  {
+    name: 'value',
+    cell: (setting) =>
+      isDiffering(setting) ? (
+        <b class="stored differing">{setting.value}</b>
+      ) : (
+        <span class="stored">{setting.value}</span>
+      ),
+    order: ({ value }) => value,
+  },
+  { name: 'default', cell: ({ byDefault }) => byDefault, order: ({ byDefault }) => byDefault },
   {
     name: 'from',
     cell: ({ source }) => (source === 'default' ? <span class="quiet">default</span> : <b>{source}</b>),
@@ -115,6 +131,5 @@ const columns: readonly Column<ShownSetting>[] = [
     isMinor: true,
   },
   { name: 'takes', cell: ({ takes }) => takes, isMinor: true },
-  { name: 'default', cell: ({ byDefault }) => byDefault, isMinor: true },
   { name: 'meaning', cell: ({ meaning }) => meaning },
 ]
