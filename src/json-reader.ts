@@ -52,10 +52,28 @@ export const maxNesting = 200
 /** How many levels of arrays and objects a value of NGSIv2 may have, and a template of a notification [NGSIv2 context 3.1]. */
 export const maxValueLevels = 50
 
-/** Whether arrays and objects stand in each other at more levels than these, which are few: each takes a call. */
-export function hasMoreLevels(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((part) => hasMoreLevels(part, levels - 1))
+/** How many arrays and objects stand in each other, in a text that is JSON. */
+export function levelsIn(text: string): number {
+  let [levels, open] = [0, 0]
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    if (unit === 0x22) at = stringEnd(text, at)
+    else if (unit === 0x5b || unit === 0x7b) {
+      open += 1
+      if (open > levels) levels = open
+    } else if (unit === 0x5d || unit === 0x7d) open -= 1
+  }
+  return levels
+}
+
+/** The position of the quotation mark that closes a string. */
+function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    if (unit === 0x22) return at
+    if (unit === 0x5c) at += 1
+  }
+  return text.length
 }
 
 /** Reads a text that is JSON, of at most this many levels, by what the engine does fastest: of doubled members the last one stays. */
@@ -66,7 +84,7 @@ export function parseJson(text: string, levels = maxNesting): Result<unknown, Js
   } catch {
     return err({ kind: 'jsonMalformed' })
   }
-  return hasMoreLevels(value, levels) ? err({ kind: 'jsonMalformed', isTooDeep: true }) : ok(value)
+  return levelsIn(text) > levels ? err({ kind: 'jsonMalformed', isTooDeep: true }) : ok(value)
 }
 
 /**

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import type { CourierSettings } from '../../src/delivery/courier.js'
 import type { ServicePath, Tenant } from '../../src/model/context/entity.js'
+import { templateText } from '../../src/model/expression/json-template.js'
 import { stateOf } from '../../src/model/subscription/change.js'
 import { lastNotified } from '../../src/model/subscription/clocks.js'
 import type { BodyTerms } from '../../src/model/subscription/message.js'
@@ -640,7 +641,7 @@ test('bodies by templates are rendered when they are sent, by the terms of their
   const { subscription: _, body: __, correlator: ___, message: ____, after: _____, ...common } = notice(one, 'a', '')
   const templates: readonly HttpTemplate[] = [
     { payload: '${level} of ${id}' },
-    { json: { all: '${level}' } },
+    { json: templateText({ all: '${level}' }) },
     { payload: '${level' },
     { payload: '${level|len}${door|len}${door|len}' },
   ]

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { Value } from '../../src/model/context/entity.js'
 import { Expressions } from '../../src/model/expression/expressions.js'
+import { hasMacro } from '../../src/model/expression/macros.js'
 import {
   type Fallback,
   Filler,
   filledPatch,
-  hasMacro,
   type PatchTemplate,
   percentDecoded,
 } from '../../src/model/expression/template.js'

@@ -144,6 +144,13 @@ const notices: readonly Dimension[] = [
     expects: done,
   },
   {
+    name: 'members of a json template that hears of a change',
+    most: 60_000,
+    before: (size) => [hearing(`"json":{${many(size, (at) => `"${short(at)}":"v"`)}}`)],
+    sent: change,
+    expects: done,
+  },
+  {
     name: 'changes that one subscription hears of',
     most: 5000,
     before: () => [

@@ -38,7 +38,7 @@ test('a new folder is made with the partitions asked for, else with those prefer
   const folder = join(t.testdir(), 'deep', 'rigel.data')
   await made(folder, 3)
   const format = JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8'))
-  t.match(format, { format: 5, partitions: 3, folder: /^[0-9a-f-]{36}$/ })
+  t.match(format, { format: 6, partitions: 3, folder: /^[0-9a-f-]{36}$/ })
   t.same(readdirSync(folder).sort(), ['control', 'format.json', 'partition-0', 'partition-1', 'partition-2'])
   t.match(await opened(join(t.testdir(), 'other'), { preferred: 2 }), { partitions: 2 })
 })
@@ -106,11 +106,11 @@ test('a folder is the same by whatever name', async (t) => {
 test('a damaged, missing or other format is refused, not guessed at', async (t) => {
   const damaged = t.testdir({ 'format.json': '{"format":1,' })
   t.match(await tried(damaged), /format\.json is damaged/)
-  writeFileSync(join(damaged, 'format.json'), '{"format":5,"partitions":1}')
+  writeFileSync(join(damaged, 'format.json'), '{"format":6,"partitions":1}')
   t.match(await tried(damaged), /format\.json is damaged/)
   for (const version of [3, 99]) {
     writeFileSync(join(damaged, 'format.json'), JSON.stringify({ format: version, partitions: 1, folder: 'x' }))
-    const reason = `${damaged} has format ${version}, this program reads format 5: use the version of Rigel that wrote it`
+    const reason = `${damaged} has format ${version}, this program reads format 6: use the version of Rigel that wrote it`
     t.equal(await tried(damaged), reason)
   }
   for (const left of ['partition-0', 'control']) t.match(await tried(t.testdir({ [left]: {} })), /missing/)

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { parseNewSubscription } from '../../src/api/ngsi2/parse/subscription-body.js'
+import { atOnce } from '../../src/slices.js'
 
 const url = 'http://receiver.example/'
 const entities = [{ id: 'Room1' }]
@@ -7,7 +8,7 @@ const entities = [{ id: 'Room1' }]
 /** Why a subscription is refused; nothing when it is taken. */
 function refusalOf(given: { subject?: object; notification?: object }): string | undefined {
   const body = { subject: { entities }, notification: { http: { url } }, ...given }
-  const read = parseNewSubscription(JSON.stringify(body))
+  const read = atOnce(parseNewSubscription(JSON.stringify(body)))
   return read.ok ? undefined : read.error.description
 }
 

@@ -314,7 +314,7 @@ test('a damaged backup is refused before anything changes', async (t) => {
       (backup) => overwritten(join(backup, 'partition-0/data.mdb'), 9000, Buffer.from('?')),
       /its checksum is another one/,
     ],
-    ['a format to come', (backup) => ofFormat(backup, 99), /has format 99, this program reads format 5/],
+    ['a format to come', (backup) => ofFormat(backup, 99), /has format 99, this program reads format 6/],
   ]
   for (const [what, damage, refusal] of damages) {
     const backup = join(folder, `with ${what}`)

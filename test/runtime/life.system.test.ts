@@ -79,7 +79,7 @@ test('a folder in use, or made with another number of partitions, ends with 3', 
 
 test('a damaged partition ends with 3 and a line that names the folder', async (t) => {
   const folder = t.testdir({
-    'format.json': '{"format":5,"partitions":1,"folder":"a"}',
+    'format.json': '{"format":6,"partitions":1,"folder":"a"}',
     'partition-0': { 'data.mdb': 'this is no database '.repeat(1000) },
   })
   const ended = await run('-dbPath', folder, '-port', `${await freePort()}`)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { Value } from '../../src/model/context/entity.js'
 import { Expressions } from '../../src/model/expression/expressions.js'
+import { templateText } from '../../src/model/expression/json-template.js'
 import { Filler } from '../../src/model/expression/template.js'
 import {
   contentTypeOf,
@@ -96,7 +97,7 @@ test('the body is text, JSON, nothing or the usual one', async (t) => {
     'heat of "Vat-3" is 71.5 (°C), lid null',
     'text/plain; charset=utf-8',
   ])
-  t.strictSame(bodyFilled({ json: { t: '${heat}', pair: ['${heat}', '${level}'], gone: '${lid}' } }), [
+  t.strictSame(bodyFilled({ json: templateText({ t: '${heat}', pair: ['${heat}', '${level}'], gone: '${lid}' }) }), [
     '{"t":71.5,"pair":[71.5,40],"gone":null}',
     'application/json; charset=utf-8',
   ])
@@ -113,13 +114,13 @@ test('a macro that does not end drops the message, in all fields but JSON', asyn
   t.same(filled({ headers: { a: '${id' } }), open)
   t.same(filled({ headers: { '${id': 'a' } }), open)
   t.same(bodyFilled({ payload: '${id' }), open)
-  t.match(bodyFilled({ json: ['${id'] }), ['["${id"]'])
+  t.match(bodyFilled({ json: templateText(['${id']) }), ['["${id"]'])
 })
 
 test('a message that becomes too long is told', async (t) => {
   const long = 'x'.repeat(600)
   t.same(bodyFilled({ payload: '${a}${a}' }, { a: long }), { kind: 'filledTooLong' })
-  t.same(bodyFilled({ json: ['${a}', '${a}'] }, { a: long }), { kind: 'filledTooLong' })
+  t.same(bodyFilled({ json: templateText(['${a}', '${a}']) }, { a: long }), { kind: 'filledTooLong' })
 })
 
 test('the topic of a message over MQTT is filled in', async (t) => {
@@ -133,9 +134,9 @@ test('the topic of a message over MQTT is filled in', async (t) => {
 
 test('macros count for nothing in a text, and for one character where they are a value', async (t) => {
   t.equal(shortestBody({ payload: 'a${id}b%22${x}°' }), 5)
-  t.equal(shortestBody({ json: ['${a}', 'x${b}y', { '${c}': 'é' }] }), '[0,"xy",{"${c}":"é"}]'.length + 1)
-  t.equal(shortestBody({ json: ['${open'] }), '["${open"]'.length)
-  t.same([shortestBody({ payload: null }), shortestBody({}), shortestBody({ ngsi: {} })], [0, 0, 0])
+  t.equal(shortestBody({ json: templateText(['${a}', 'x${b}y', { '${c}': 'é' }]) }), '[0,"xy",{"${c}":"é"}]'.length + 1)
+  t.equal(shortestBody({ json: templateText(['${open']) }), '["${open"]'.length)
+  t.same([shortestBody({ payload: null }), shortestBody({}), shortestBody({ ngsi: templateText({}) })], [0, 0, 0])
 })
 
 test('a text without macros is as long as it is', async () => {
@@ -156,7 +157,7 @@ test('macros that do not end are looked through in linear time', async (t) => {
   const isLinear = await staysWithin(1000, () => {
     t.equal(shortestBody({ payload: open }), open.length)
     t.equal(shortestBody({ payload: `${open}}${open}` }), open.length)
-    t.equal(shortestBody({ json: { a: [`x${open}`] } }), open.length + '{"a":["x"]}'.length)
+    t.equal(shortestBody({ json: templateText({ a: [`x${open}`] }) }), open.length + '{"a":["x"]}'.length)
   })
   t.ok(isLinear)
 })

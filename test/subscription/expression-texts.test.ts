@@ -3,6 +3,7 @@ import { ChangeViews } from '../../src/api/ngsi2/render/change-view.js'
 import { conditionEvaluator, messageRenderer } from '../../src/api/ngsi2/render/notification-message.js'
 import { applyUpdate } from '../../src/model/context/apply.js'
 import { Expressions } from '../../src/model/expression/expressions.js'
+import { templateText } from '../../src/model/expression/json-template.js'
 import { parseExpression } from '../../src/model/expression/parse-expression.js'
 import { changeBy } from '../../src/model/subscription/change.js'
 import { expressionsOf } from '../../src/model/subscription/expression-texts.js'
@@ -53,8 +54,8 @@ test('the expressions of a subscription are those of its condition and of all te
   const custom = {
     qs: { '${q}': 'a${b} c' },
     headers: { h: '${d}${e}' },
-    json: { '${not}': ['${f}', 1, { x: 'y ${g} ${h' }] },
-    ngsi: { id: '${i}', level: { value: { deep: '${[{ a: 1 }]}' } } },
+    json: templateText({ '${not}': ['${f}', 1, { x: 'y ${g} ${h' }] }),
+    ngsi: templateText({ id: '${i}', level: { value: { deep: '${[{ a: 1 }]}' } } }),
   }
   const texts = [...expressionsOf(templated(custom, 'level > 1'))]
   t.same(texts, ['level > 1', 'id', 'q', 'b', 'd', 'e', 'f', 'g', 'i', '[{ a: 1 }]'])
@@ -65,7 +66,7 @@ test('the expressions of a subscription are those of its condition and of all te
 test('expressions are read when their subscription comes into force, and not when an update is notified', async (t) => {
   const { read, matcher, bodyOf } = counted()
   const long = Array.from({ length: 20 }, (_, at) => `[${'1,'.repeat(4000)}level]|len + ${at}`)
-  const inForce = nth(1, templated({ json: long.map((text) => `\${${text}}`) }, 'true || level'))
+  const inForce = nth(1, templated({ json: templateText(long.map((text) => `\${${text}}`)) }, 'true || level'))
   const release = atOnce(matcher.prepare(inForce))
   t.equal(read.length, 22)
   matcher.put(inForce)

@@ -7,6 +7,7 @@ import { conditionEvaluator, messageRenderer } from '../../src/api/ngsi2/render/
 import type { Entity, Value } from '../../src/model/context/entity.js'
 import { maxSteps, StepBudget } from '../../src/model/context/step-budget.js'
 import { Expressions } from '../../src/model/expression/expressions.js'
+import { templateText } from '../../src/model/expression/json-template.js'
 import type { Cause, Change } from '../../src/model/subscription/change.js'
 import { Matcher } from '../../src/model/subscription/matcher.js'
 import { type BodyTerms, renderedMessage } from '../../src/model/subscription/message.js'
@@ -90,8 +91,8 @@ const templates: fc.Arbitrary<HttpTemplate | undefined> = fc.constantFrom<(HttpT
   undefined,
   { payload: '${a} of ${id} at ${service}%20${servicePath} by ${authToken} ${metadata.a.previousValue}' },
   { payload: null },
-  { json: { a: '${a}', all: '${metadata}', b: ['x ${b}', 1] } },
-  { ngsi: { id: '${id}-copy', b: { value: '${a}', type: 'T' }, z: { value: [1, '${c|len}'] } } },
+  { json: templateText({ a: '${a}', all: '${metadata}', b: ['x ${b}', 1] }) },
+  { ngsi: templateText({ id: '${id}-copy', b: { value: '${a}', type: 'T' }, z: { value: [1, '${c|len}'] } }) },
   { payload: '${a' },
 )
 const subscriptions: fc.Arbitrary<Subscription> = fc
@@ -153,7 +154,11 @@ function changeTo(held: Value): Change {
 test('a long value that many subscriptions hear of is logged and stored once, and few bodies are rendered in the turn', async (t) => {
   const long: readonly Value[] = ['x'.repeat(60_000), { k: ['y'.repeat(30_000), 'z'.repeat(30_000)] }]
   for (const held of long) {
-    const notices = matched(held, (order) => (order % 2 ? { payload: `${order} \${a}` } : { json: { a: '${a}' } }), 50)
+    const notices = matched(
+      held,
+      (order) => (order % 2 ? { payload: `${order} \${a}` } : { json: templateText({ a: '${a}' }) }),
+      50,
+    )
     const inTurn = notices.filter((notice) => 'body' in notice)
     t.equal(inTurn.length, 2)
     const [shared] = notices.filter((notice) => 'messages' in notice)
@@ -193,7 +198,7 @@ test('a body that takes more steps than a turn has for it is rendered later, wit
 
 test('however many subscriptions show a long text, each body has it', async (t) => {
   const held = 'x'.repeat(900_000)
-  const notices = matched(held, (order) => ({ json: { order, a: '${a}' } }), 300)
+  const notices = matched(held, (order) => ({ json: templateText({ order, a: '${a}' }) }), 300)
   const [first] = notices
   t.match(first, { body: JSON.stringify({ order: 1, a: held }) })
   const [shared] = notices.filter((notice) => 'messages' in notice)

@@ -208,5 +208,9 @@ function mqttTargetShown({ topic, qos, retain, user, custom }: MqttTarget): obje
 }
 
 function templateShown({ payload, json, ngsi }: Template = {}): object {
-  return { payload: typeof payload === 'string' ? textWithoutSecrets(payload) : payload, json, ngsi }
+  return {
+    payload: typeof payload === 'string' ? textWithoutSecrets(payload) : payload,
+    json: json && JSON.parse(json),
+    ngsi: ngsi && JSON.parse(ngsi),
+  }
 }

@@ -19,7 +19,7 @@ import {
   parseSubscriptionPatch,
   type SubscriptionBody,
 } from './parse/subscription-body.js'
-import { renderSubscriptions, subscriptionShown } from './render/shown-resources.js'
+import { renderSubscription, renderSubscriptions } from './render/shown-resources.js'
 import { filterOf } from './subscription-filter.js'
 
 /** No subscription has that id, or it has another path. */
@@ -35,8 +35,8 @@ export function subscriptionUnnamed(method: string): ApiResponse {
 /** `POST /v2/subscriptions` [NGSIv2 subscriptions 3.1]. */
 export const createSubscription = operation({
   use: 'write',
-  parse: ({ body, paths }, services) => {
-    const payload = parseNewSubscription(body)
+  parse: function* ({ body, paths }, services) {
+    const payload = yield* parseNewSubscription(body)
     if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
     if (paths.length > 1) return err(badInput('max one service-path allowed for subscriptions'))
     const long = tooLongTemplate(services, payload.value)
@@ -114,14 +114,14 @@ export const showSubscription = pathOperation('read', async ({ services, request
   if (!found.ok) return unavailable(found.error)
   const shown = found.value
   if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return subscriptionNotFound
-  return { status: 200, body: JSON.stringify(subscriptionShown(shown, now())) }
+  return { status: 200, body: renderSubscription(shown, now()) }
 })
 
 /** `PATCH /v2/subscriptions/{id}` [NGSIv2 subscriptions 3.4]. */
 export const patchSubscription = operation({
   use: 'write',
-  parse: ({ body, paths }, services) => {
-    const payload = parseSubscriptionPatch(body)
+  parse: function* ({ body, paths }, services) {
+    const payload = yield* parseSubscriptionPatch(body)
     if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
     const long = tooLongTemplate(services, payload.value)
     if (long !== undefined) return err(long)

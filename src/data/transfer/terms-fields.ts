@@ -28,9 +28,17 @@ export function termsMembers({
     status,
     armed: status === 'oneshot' || armed > 0 ? lineDate(armed) : undefined,
     condition: condition && { ...condition, scopes: undefined },
-    notification,
+    notification: { ...notification, target: targetMembers(notification.target) },
     maxFails,
   }
+}
+
+/** A target with its template as JSON, not as text. */
+function targetMembers({ custom, ...target }: NotificationTarget): object {
+  if (custom === undefined) return target
+  const { json, ngsi, ...rest } = custom
+  const template = { ...(json && { json: JSON.parse(json) }), ...(ngsi && { ngsi: JSON.parse(ngsi) }) }
+  return { ...target, custom: { ...rest, ...template } }
 }
 
 const termsNames = new Set(['description', 'status', 'armed', 'condition', 'notification', 'maxFails'])

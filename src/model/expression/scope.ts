@@ -49,7 +49,7 @@ export function resultSize(value: Value, scope: ExpressionScope): number | undef
 /** The steps to measure a value and to write it as JSON: per member and number, and per this many characters. */
 const member_steps = 32
 const number_steps = 4
-const charactersPerStep = 16
+export const charactersPerStep = 16
 
 function sizeWithin(value: Value, limit_bytes: number, depth: number, scope: ExpressionScope): number | undefined {
   if (!scope.budget.spend(typeof value === 'number' ? number_steps : 1)) return undefined

@@ -2,7 +2,9 @@ import { err, ok, type Result } from '../../result.js'
 import type { Value } from '../context/entity.js'
 import { isArray, isObject } from '../context/value.js'
 import type { Expressions } from './expressions.js'
-import { type ExpressionScope, metadataName, resultSize, textOf } from './scope.js'
+import type { JsonTemplate } from './json-template.js'
+import { hasMacro, onlyMacro } from './macros.js'
+import { charactersPerStep, type ExpressionScope, metadataName, resultSize, textOf } from './scope.js'
 
 /** Why a template cannot be filled in: a `${` has no `}`, or the result would be longer than a message may be. */
 export type Unfilled = { readonly kind: 'macroOpen' } | { readonly kind: 'filledTooLong' }
@@ -10,12 +12,10 @@ export type Unfilled = { readonly kind: 'macroOpen' } | { readonly kind: 'filled
 /** The replacement of a macro that is unknown or null [NGSIv2 subscriptions 6.1]. */
 export type Fallback = '' | 'null'
 
+const nullSize = 'null'.length
+
 /** The steps to copy a member of an object. */
 const member_steps = 10
-
-export function hasMacro(text: string): boolean {
-  return text.includes('${')
-}
 
 /** Fills in templates from one scope [NGSIv2 subscriptions 6.1, 6.2]. */
 export class Filler {
@@ -41,6 +41,26 @@ export class Filler {
       from = end + 1
     }
     return this.#within(filled + template.slice(from))
+  }
+
+  /**
+   * A JSON template filled in, as text: each of its texts as by `value`. Macros are null from the moment on at which the steps are
+   * spent. Refuses a result that is too long.
+   */
+  json({ holes, rest, json_bytes }: JsonTemplate): Result<string, Unfilled> {
+    const { budget, max_bytes } = this.#scope
+    budget.spend(Math.ceil(json_bytes / charactersPerStep))
+    let filled = ''
+    let bytes = json_bytes
+    for (const { before, template } of holes) {
+      const value = this.#filledText(template)
+      const size = value === null ? nullSize : resultSize(value, this.#scope)
+      if (size === undefined && !budget.isSpent) return err({ kind: 'filledTooLong' })
+      filled += before + (size === undefined ? 'null' : JSON.stringify(value))
+      bytes += size ?? nullSize
+      if (bytes > max_bytes) break
+    }
+    return bytes > max_bytes ? err({ kind: 'filledTooLong' }) : ok(filled + rest)
   }
 
   /**
@@ -76,30 +96,6 @@ export class Filler {
 
   #within(filled: string): Result<string, Unfilled> {
     return filled.length <= this.#scope.max_bytes ? ok(filled) : err({ kind: 'filledTooLong' })
-  }
-}
-
-/**
- * The expression of a text that is one macro and nothing else: it begins with `${`, ends with `}` and has no second `${`. The
- * expression reaches to the last character, so it may contain object literals [NGSIv2 subscriptions 6.2, 6.3].
- */
-export function onlyMacro(text: string): string | undefined {
-  const isOne = text.startsWith('${') && text.endsWith('}') && text.indexOf('${', 2) === -1
-  return isOne ? text.slice(2, -1) : undefined
-}
-
-/** The expressions of a text's macros, in order. */
-export function* macrosOf(template: string): Generator<string> {
-  const whole = onlyMacro(template)
-  if (whole !== undefined) {
-    yield whole
-    return
-  }
-  let end = 0
-  for (let start = template.indexOf('${'); start !== -1; start = template.indexOf('${', end + 1)) {
-    end = template.indexOf('}', start)
-    if (end === -1) return
-    yield template.slice(start + 2, end)
   }
 }
 

@@ -1,7 +1,10 @@
 import { err, ok, type Result } from '../../result.js'
 import { compareBytes, type Value } from '../context/entity.js'
-import { isArray, isObject, quote } from '../context/value.js'
-import { type Filler, onlyMacro, percentDecoded, type Unfilled } from '../expression/template.js'
+import type { StepBudget } from '../context/step-budget.js'
+import { quote } from '../context/value.js'
+import { type JsonTemplate, readJsonTemplate, shortestJson, type TemplateText } from '../expression/json-template.js'
+import { onlyMacro, withoutMacros } from '../expression/macros.js'
+import { type Filler, percentDecoded, type Unfilled } from '../expression/template.js'
 import type { Undeliverable } from './message.js'
 import { isTopic, parseNotificationUrl, streamReference } from './targets.js'
 import type { HttpTemplate, Template } from './terms.js'
@@ -49,15 +52,44 @@ export function contentTypeOf({ payload, json }: Template): string | undefined {
 }
 
 /** The body that a template makes; undefined for the body that `http` would send [NGSIv2 subscriptions 6.2, 7.1]. */
-export function filledBody({ payload, json }: Template, filler: Filler): Result<string | undefined, Unfilled> {
+export function filledBody(template: Template, filler: Filler): Result<string | undefined, Unfilled> {
+  const { payload } = template
   if (payload === null) return ok('')
   if (payload !== undefined && payload !== '') {
     const filled = filler.text(payload, 'null')
     return filled.ok ? ok(percentDecoded(filled.value)) : filled
   }
-  if (json === undefined) return ok(undefined)
-  const filled = filler.value(json)
-  return filled.ok ? ok(JSON.stringify(filled.value)) : filled
+  const json = jsonOf(template)
+  return json === undefined ? ok(undefined) : filler.json(json)
+}
+
+const read = new WeakMap<Template, JsonTemplate>()
+const parsed = new WeakMap<Template, NgsiTemplate>()
+
+/** The JSON of a template, read when it is first used. */
+export function jsonOf(template: Template): JsonTemplate | undefined {
+  if (template.json === undefined) return undefined
+  const known = read.get(template)
+  if (known !== undefined) return known
+  const made = readJsonTemplate(template.json)
+  read.set(template, made)
+  return made
+}
+
+/** `ngsi` of a template: `id`, `type` and attributes in the form `normalized` [NGSIv2 subscriptions 6.2]. */
+export type NgsiTemplate = { readonly [name: string]: Value }
+
+/**
+ * `ngsi` of a template, parsed when it is first used. The steps for that are taken each time, so that a body does not depend on
+ * earlier ones; undefined when the budget has too few.
+ */
+export function ngsiOf(template: Template, text: TemplateText, budget: StepBudget): NgsiTemplate | undefined {
+  if (!budget.spend(text.length)) return undefined
+  const known = parsed.get(template)
+  if (known !== undefined) return known
+  const made = JSON.parse(text) as NgsiTemplate
+  parsed.set(template, made)
+  return made
 }
 
 /** Query parameters with an empty name or value are left out; nothing is percent-encoded. */
@@ -138,28 +170,9 @@ function reasonOf(why: Unsendable): string {
 /**
  * The least length in bytes of a body made from a template, whatever its macros become; 0 where it depends on the entity alone.
  */
-export function shortestBody({ payload, json }: Template): number {
+export function shortestBody(template: Template): number {
+  const { payload } = template
   if (typeof payload === 'string') return Buffer.byteLength(percentDecoded(withoutMacros(payload)))
-  return json === undefined ? 0 : Buffer.byteLength(JSON.stringify(shortestValue(json)))
-}
-
-/** A `${` without a following `}` is not a macro; neither is any later one. */
-function withoutMacros(text: string): string {
-  let kept = ''
-  let from = 0
-  for (let start = text.indexOf('${'); start !== -1; start = text.indexOf('${', from)) {
-    const end = text.indexOf('}', start)
-    if (end === -1) break
-    kept += text.slice(from, start)
-    from = end + 1
-  }
-  return kept + text.slice(from)
-}
-
-/** A text that consists of one macro may become a value of one character. Names of members are not filled in. */
-function shortestValue(template: Value): Value {
-  if (typeof template === 'string') return onlyMacro(template) === undefined ? withoutMacros(template) : 0
-  if (isArray(template)) return template.map(shortestValue)
-  if (!isObject(template)) return template
-  return Object.fromEntries(Object.entries(template).map(([name, member]) => [name, shortestValue(member)]))
+  const json = jsonOf(template)
+  return json === undefined ? 0 : shortestJson(json)
 }

@@ -1,8 +1,8 @@
 import type { Steps } from '../../slices.js'
-import type { Value } from '../context/entity.js'
-import { isArray, isObject } from '../context/value.js'
 import type { ExpressionHolder } from '../expression/expressions.js'
-import { hasMacro, macrosOf } from '../expression/template.js'
+import { macrosIn, readJsonTemplate } from '../expression/json-template.js'
+import { hasMacro, macrosOf } from '../expression/macros.js'
+import { jsonOf } from './custom-message.js'
 import { versionsOf } from './decisions.js'
 import type { Subscription } from './subscription.js'
 
@@ -27,19 +27,16 @@ export function expressionsOf({ reference, terms }: Pick<Subscription, 'referenc
       }
     }
   }
-  const { payload = null, json = null, ngsi = null } = target.custom
-  gatherMacros(payload, found)
-  gatherMacros(json, found)
-  gatherMacros(ngsi, found)
+  const { payload, ngsi } = target.custom
+  if (typeof payload === 'string') gatherMacros(payload, found)
+  for (const json of [jsonOf(target.custom), ngsi && readJsonTemplate(ngsi)]) {
+    if (json !== undefined) for (const text of macrosIn(json)) found.push(text)
+  }
   return found
 }
 
-/** Names of members are not filled in. */
-function gatherMacros(template: Value, found: string[]): void {
-  if (typeof template === 'string') {
-    if (hasMacro(template)) for (const text of macrosOf(template)) found.push(text)
-  } else if (isArray(template)) for (const item of template) gatherMacros(item, found)
-  else if (isObject(template)) for (const member of Object.values(template)) gatherMacros(member, found)
+function gatherMacros(text: string, found: string[]): void {
+  if (hasMacro(text)) for (const expression of macrosOf(text)) found.push(expression)
 }
 
 /**

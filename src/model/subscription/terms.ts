@@ -1,6 +1,6 @@
 import type { Milliseconds } from '../../time.js'
-import type { Value } from '../context/entity.js'
 import type { Scope } from '../context/query.js'
+import type { TemplateText } from '../expression/json-template.js'
 
 /** The effects of an update on its entity [NGSIv2 subscriptions 4.2]. */
 export const alterations = ['entityCreate', 'entityChange', 'entityUpdate', 'entityDelete'] as const
@@ -92,8 +92,9 @@ export interface MqttTarget {
 /** The body of a custom notification: nothing given, a text, no body (null), JSON, or attributes [NGSIv2 subscriptions 6.2]. */
 export interface Template {
   readonly payload?: string | null
-  readonly json?: Value
-  readonly ngsi?: { readonly [name: string]: Value }
+  readonly json?: TemplateText
+  /** An object with `id`, `type` and attributes in the form `normalized`. */
+  readonly ngsi?: TemplateText
 }
 
 export interface HttpTemplate extends Template {

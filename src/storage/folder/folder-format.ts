@@ -4,7 +4,7 @@ import { replaceFile, syncFolder } from '../../folder.js'
 import { err, ok, type Result } from '../../result.js'
 
 /** The format that this program writes, and the only one that it reads. */
-export const formatVersion = 5
+export const formatVersion = 6
 
 /** The identity of a data folder. */
 export interface FolderFormat {

@@ -2,8 +2,8 @@ import { test } from 'tap'
 import { typesText } from '../../../src/api/ngsi2/lists.js'
 import {
   renderRegistrations,
+  renderSubscription,
   renderSubscriptions,
-  subscriptionShown,
 } from '../../../src/api/ngsi2/render/shown-resources.js'
 import { neverDelivered } from '../../../src/delivery/queue/courier-protocol.js'
 import { atOnce, type Steps } from '../../../src/slices.js'
@@ -26,8 +26,8 @@ test('a list of subscriptions is rendered with a pause after each', async (t) =>
     delivery: neverDelivered,
     fired: false,
   }))
-  const expected = shown.map((each) => subscriptionShown(each, at(1)))
-  t.equal(atOnce(renderSubscriptions(shown, at(1))), JSON.stringify(expected))
+  const expected = shown.map((each) => renderSubscription(each, at(1)))
+  t.equal(atOnce(renderSubscriptions(shown, at(1))), `[${expected.join(',')}]`)
   t.equal(pausesOf(renderSubscriptions(shown, at(1))), 100)
   t.equal(atOnce(renderSubscriptions([], at(1))), '[]')
 })

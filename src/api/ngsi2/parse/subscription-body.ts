@@ -1,3 +1,4 @@
+import type { JsonMalformed } from '../../../json-reader.js'
 import { PatternsTogether } from '../../../model/context/pattern.js'
 import type { Selector } from '../../../model/context/query.js'
 import {
@@ -11,9 +12,10 @@ import {
   statuses,
 } from '../../../model/subscription/terms.js'
 import type { Result } from '../../../result.js'
+import type { Steps } from '../../../slices.js'
 import type { Milliseconds } from '../../../time.js'
 import { limitedList, readExpression, readNames, readSelectors } from './selectors.js'
-import { readTarget } from './target-body.js'
+import { readTarget, writeTemplates } from './target-body.js'
 import {
   type BodyRefusal,
   checked,
@@ -21,10 +23,11 @@ import {
   type GivenObject,
   isGivenObject,
   member,
-  parsedJson,
   readDate,
   readDescription,
+  readGiven,
   refuse,
+  tooDeepText,
 } from './tree.js'
 
 /** The entities of a subscription and what triggers it. A member that PATCH leaves unchanged is absent [NGSIv2 subscriptions 3.4]. */
@@ -62,22 +65,31 @@ export interface NewSubscriptionBody extends SubscriptionBody {
 }
 
 /** Reads the payload of a POST, in the order of the rows of [NGSIv2 subscriptions 2.2]. */
-export function parseNewSubscription(body: string): Result<NewSubscriptionBody, BodyRefusal> {
+export function* parseNewSubscription(body: string): Steps<Result<NewSubscriptionBody, BodyRefusal>> {
+  const given = yield* readBody(body)
   return checked(() => {
-    const { subject, notification, ...rest } = readSubscription(body, 'new')
+    const { subject, notification, ...rest } = readSubscription(given, 'new')
     if (subject === undefined || notification === undefined) throw new Error('what a new subscription needs is checked')
     return { ...rest, subject, notification }
   })
 }
 
 /** Reads the payload of a PATCH, in the order of the rows of [NGSIv2 subscriptions 2.2]. */
-export function parseSubscriptionPatch(body: string): Result<SubscriptionBody, BodyRefusal> {
-  return checked(() => readSubscription(body, 'patch'))
+export function* parseSubscriptionPatch(body: string): Steps<Result<SubscriptionBody, BodyRefusal>> {
+  const given = yield* readBody(body)
+  return checked(() => readSubscription(given, 'patch'))
+}
+
+/** Reads a payload in steps; its template, which may be large, is written as text too. */
+function* readBody(body: string): Steps<Result<Given, JsonMalformed>> {
+  const given = yield* readGiven(body)
+  if (given.ok) yield* writeTemplates(given.value)
+  return given
 }
 
 type Use = 'new' | 'patch'
 
-function readSubscription(body: string, use: Use): SubscriptionBody {
+function readSubscription(body: Result<Given, JsonMalformed>, use: Use): SubscriptionBody {
   const given = readObject(body)
   if (Object.keys(given).length === 0) refuse('empty payload')
   const description = readDescription(member(given, 'description'), 'description is not a string')
@@ -90,8 +102,8 @@ function readSubscription(body: string, use: Use): SubscriptionBody {
   return { description, subject, notification, expires, status, throttling_s }
 }
 
-function readObject(body: string): GivenObject {
-  const given = parsedJson(body)
+function readObject(given: Result<Given, JsonMalformed>): GivenObject {
+  if (!given.ok && given.error.isTooDeep) refuse(tooDeepText)
   if (!given.ok || !isGivenObject(given.value)) refuse('Errors found in incoming JSON buffer', 'ParseError')
   return given.value
 }

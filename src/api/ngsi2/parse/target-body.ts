@@ -1,5 +1,7 @@
 import { excessiveLength, hasForbidden, hasForbiddenInId, type Value } from '../../../model/context/entity.js'
-import { hasMacro } from '../../../model/expression/template.js'
+import { writeInSteps } from '../../../model/context/large/written-value.js'
+import { type TemplateText, templateText } from '../../../model/expression/json-template.js'
+import { hasMacro } from '../../../model/expression/macros.js'
 import { unsendable } from '../../../model/subscription/custom-message.js'
 import { parseNotificationUrl, streamReference } from '../../../model/subscription/targets.js'
 import type {
@@ -9,6 +11,7 @@ import type {
   NotificationTarget,
   Template,
 } from '../../../model/subscription/terms.js'
+import type { Steps } from '../../../slices.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './tree.js'
 
 interface TargetPayload {
@@ -16,8 +19,22 @@ interface TargetPayload {
   readonly target: NotificationTarget
 }
 
+type GivenJson = { readonly [name: string]: Value }
+
 const kinds = ['http', 'httpCustom', 'mqtt', 'mqttCustom', 'kafka', 'kafkaCustom'] as const
+const customKinds = ['httpCustom', 'mqttCustom'] as const satisfies readonly (typeof kinds)[number][]
 const kindNames = 'http, httpCustom, mqtt, mqttCustom, kafka or kafkaCustom'
+
+/** Writes the JSON of templates in the payload of a subscription in steps, so that `readTarget` need not write it at once. */
+export function* writeTemplates(payload: Given): Steps<void> {
+  const notification = isGivenObject(payload) ? member(payload, 'notification') : undefined
+  if (!isGivenObject(notification)) return
+  for (const kind of customKinds) {
+    const target = member(notification, kind)
+    if (!isGivenObject(target)) continue
+    for (const name of ['json', 'ngsi']) yield* writeInSteps((member(target, name) ?? null) as Value) // It was parsed as JSON.
+  }
+}
 
 /**
  * Reads the single target of a notification, one of six kinds [NGSIv2 subscriptions 2.2, 2.5]. Kafka is known but not supported.
@@ -117,8 +134,9 @@ function readTemplate(given: GivenObject): Template {
     if (typeof json !== 'object' || json === null) {
       refuse('json fields in httpCustom, mqttCustom or kafkaCustom must be object or array')
     }
-    refuseTooDeep(json)
-    return { json: json as Value } // It was parsed as JSON.
+    const text = templateText(json as Value[] | GivenJson) // It was parsed as JSON.
+    refuseTooDeep(text)
+    return { json: text }
   }
   return ngsi === undefined ? {} : { ngsi: readNgsiTemplate(ngsi) }
 }
@@ -196,11 +214,14 @@ const attributeMembers: ReadonlySet<string> = new Set(['value', 'type', 'metadat
 const metadataMembers: ReadonlySet<string> = new Set(['value', 'type'])
 const maxPriority = 100_000
 
+/** The level at which the values of attributes stand. */
+const levelOfValues = 2
+
 /**
  * Reads the attributes that a custom notification sets on its entity. They are kept as given: special types have no meaning in
  * them, and forbidden characters are allowed [NGSIv2 subscriptions 2.5].
  */
-function readNgsiTemplate(given: Given): { readonly [name: string]: Value } {
+function readNgsiTemplate(given: Given): TemplateText {
   if (!isGivenObject(given)) refuse('ngsi field in httpCustom, mqttCustom or kafkaCustom must be object')
   for (const [name, item] of Object.entries(given)) {
     if (name === 'id' || name === 'type') {
@@ -210,7 +231,9 @@ function readNgsiTemplate(given: Given): { readonly [name: string]: Value } {
       checkAttribute(item)
     }
   }
-  return given as { readonly [name: string]: Value } // It was parsed as JSON.
+  const text = templateText(given as GivenJson) // It was parsed as JSON.
+  refuseTooDeep(text, levelOfValues)
+  return text
 }
 
 function checkName(name: string): void {
@@ -225,7 +248,6 @@ function checkAttribute(given: Given): void {
   for (const [name, item] of Object.entries(given)) {
     if (!attributeMembers.has(name)) refuse('unrecognized property for context attribute')
     if (name === 'type' && typeof item !== 'string') refuse('invalid JSON type for attribute type')
-    if (name === 'value') refuseTooDeep(item)
     if (name === 'metadata') checkMetadata(item)
   }
 }

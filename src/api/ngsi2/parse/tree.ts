@@ -1,16 +1,17 @@
 import type { ApiResponse } from '../../../broker/operations/api.js'
 import {
-  hasMoreLevels,
   type JsonMalformed,
   type JsonMembers,
   type JsonScalar,
   type JsonTree,
+  levelsIn,
   maxValueLevels,
+  objectOf,
   parseJson,
   readTree,
   scalarsByKind,
 } from '../../../json-reader.js'
-import { excessiveLength, hasForbidden, hasForbiddenInIdentifier } from '../../../model/context/entity.js'
+import { excessiveLength, hasForbidden, hasForbiddenInIdentifier, type Value } from '../../../model/context/entity.js'
 import { parseDate } from '../../../model/context/value.js'
 import { err, ok, type Result } from '../../../result.js'
 import type { Steps } from '../../../slices.js'
@@ -34,7 +35,7 @@ export function isTreeObject(tree: Tree | undefined): tree is TreeObject {
 export const malformedPayload = errorOf('ParseError', 'Errors found in incoming JSON buffer')
 
 /** The refusal of a value, or of a payload, that is nested deeper than it may be [NGSIv2 context 3.1]. */
-const tooDeepText = `attribute or metadata value has overpassed maximum nesting limit: ${maxValueLevels}`
+export const tooDeepText = `attribute or metadata value has overpassed maximum nesting limit: ${maxValueLevels}`
 
 /** A value is nested deeper than values may be [NGSIv2 context 3.1]. */
 export const tooDeep = errorOf('ParseError', tooDeepText)
@@ -131,9 +132,40 @@ export function member(given: GivenObject, name: string): Given {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
-/** Refuses a value that is nested deeper than values may be. */
-export function refuseTooDeep(given: Given): void {
-  if (hasMoreLevels(given, maxValueLevels)) refuse(tooDeepText)
+/** Refuses JSON that is nested deeper than values may be; values stand in it at a level. */
+export function refuseTooDeep(json: string, level = 0): void {
+  if (levelsIn(json) > level + maxValueLevels) refuse(tooDeepText)
+}
+
+/** Reads a payload as plain values, in steps; of doubled members the last one stays. */
+export function* readGiven(body: string): Steps<Result<Given, JsonMalformed>> {
+  const tree = yield* readTree(body, scalarsByKind)
+  return tree.ok ? ok(yield* plainOf(tree.value)) : tree
+}
+
+/** Parts of an array or object that are made plain between two pauses. */
+const partsAtOnce = 256
+
+function* plainOf(tree: Tree): Steps<Value> {
+  if (isTreeArray(tree)) {
+    const items: Value[] = []
+    for (const item of tree) {
+      items.push(isScalar(item) ? item : yield* plainOf(item))
+      if (items.length % partsAtOnce === 0) yield
+    }
+    return items
+  }
+  if (isScalar(tree)) return tree
+  const members = new Map<string, Value>()
+  for (const [key, value] of tree.members) {
+    members.set(key, isScalar(value) ? value : yield* plainOf(value))
+    if (members.size % partsAtOnce === 0) yield
+  }
+  return yield* objectOf(members)
+}
+
+function isScalar(tree: Tree): tree is JsonScalar {
+  return typeof tree !== 'object' || tree === null
 }
 
 /** Parses a payload. Only within `checked`: refuses one that is nested too deep. */

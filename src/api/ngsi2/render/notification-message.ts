@@ -10,6 +10,8 @@ import {
   filledBody,
   filledHttp,
   filledTopic,
+  type NgsiTemplate,
+  ngsiOf,
   type Unsendable,
   undeliverable,
 } from '../../../model/subscription/custom-message.js'
@@ -70,7 +72,7 @@ export function bodyRenderer(parts: RendererParts): BodyRenderer {
     const made = filledBody(custom, new Filler(parts.expressions, scope))
     if (!made.ok) return err(undeliverable(made.error))
     if (made.value !== undefined) return ok(made.value)
-    const patched = custom.ngsi === undefined ? ok(undefined) : patchedBody(parts, terms, custom.ngsi, change, scope)
+    const patched = patchedBody(parts, terms, custom, change, scope)
     return patched.ok ? ok(patched.value ?? usual()) : err(undeliverable(patched.error))
   }
 }
@@ -119,11 +121,13 @@ function customHead(subscription: Subscription, filler: Filler): Result<NoticeMe
 function patchedBody(
   { expressions, views }: RendererParts,
   terms: BodyTerms,
-  ngsi: NonNullable<Template['ngsi']>,
+  custom: Template,
   change: Change,
   scope: ExpressionScope,
 ): Result<string | undefined, Unsendable> {
-  if (formatOf(terms) === undefined) return ok(undefined)
+  if (custom.ngsi === undefined || formatOf(terms) === undefined) return ok(undefined)
+  const ngsi = ngsiOf(custom, custom.ngsi, scope.budget)
+  if (ngsi === undefined) return err({ kind: 'filledTooLong' })
   const filled = filledPatch(patchOf(ngsi), expressions, scope)
   if (!filled.ok) return filled
   const { metadata, format } = terms.notification
@@ -143,7 +147,7 @@ function patchedBody(
   return ok(item === undefined ? undefined : bodyWith(terms, item))
 }
 
-function patchOf({ id, type, ...attributes }: NonNullable<Template['ngsi']>): PatchTemplate {
+function patchOf({ id, type, ...attributes }: NgsiTemplate): PatchTemplate {
   return {
     id: typeof id === 'string' ? id : undefined,
     type: typeof type === 'string' ? type : undefined,

@@ -1,9 +1,10 @@
 import type { ShownSubscription } from '../../../broker/services/broker.js'
 import type { Value } from '../../../model/context/entity.js'
 import type { Selector } from '../../../model/context/query.js'
-import { isObject, shownType } from '../../../model/context/value.js'
+import { isObject, quote, shownType } from '../../../model/context/value.js'
 import { type IndexedContext, resourceIdOf } from '../../../model/registration/contexts.js'
 import { everyIdPattern, type RegisteredEntity, registrationTermsOf } from '../../../model/registration/registration.js'
+import type { NgsiTemplate } from '../../../model/subscription/custom-message.js'
 import { termsOf } from '../../../model/subscription/patch.js'
 import type { Subscription } from '../../../model/subscription/subscription.js'
 import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../../model/subscription/terms.js'
@@ -11,23 +12,36 @@ import { listText, type Steps } from '../../../slices.js'
 import { dateText, type Milliseconds, never } from '../../../time.js'
 
 /** A subscription of either interface as NGSIv2 shows it at a moment [NGSIv2 subscriptions 2.1, 9]. */
-export function subscriptionShown({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): unknown {
+export function renderSubscription({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): string {
   const { id, expires, throttling_ms } = subscription
   const terms = termsOf(subscription)
-  return {
+  const head = {
     id,
     ...(terms.description !== '' && { description: terms.description }),
     ...(expires < never && { expires: dateText(expires) }),
     status: at >= expires ? 'expired' : fired ? 'inactive' : terms.status,
     subject: subjectShown(subscription),
-    notification: notificationShown(subscription, terms, delivery),
-    ...(throttling_ms > 0 && { throttling: Math.ceil(throttling_ms / 1000) }),
   }
+  const notification = { notification: notificationText(subscription, terms, delivery) }
+  return objectText(head, notification, throttling_ms > 0 ? { throttling: Math.ceil(throttling_ms / 1000) } : {})
 }
 
 /** A list of subscriptions, in steps: each may be as long as a payload. */
 export function renderSubscriptions(shown: readonly ShownSubscription[], at: Milliseconds): Steps<string> {
-  return listText(shown, (each) => JSON.stringify(subscriptionShown(each, at)))
+  return listText(shown, (each) => renderSubscription(each, at))
+}
+
+/** Members whose values are JSON already. */
+type WrittenMembers = Readonly<Record<string, string>>
+
+/** An object with the members of some before and some after those whose values are JSON already. */
+function objectText(before: object, written: WrittenMembers, after: object): string {
+  const pieces = Object.entries(written).map(([name, json]) => `${quote(name)}:${json}`)
+  return `{${[membersOf(before), ...pieces, membersOf(after)].filter((text) => text !== '').join(',')}}`
+}
+
+function membersOf(object: object): string {
+  return JSON.stringify(object).slice(1, -1)
 }
 
 /** The subject of a subscription. */
@@ -55,22 +69,23 @@ function conditionShown({ onChange = [] }: Subscription, { condition }: Subscrip
   }
 }
 
-function notificationShown(
+function notificationText(
   { attributes, reference }: Subscription,
   { notification, maxFails }: SubscriptionTerms,
   delivery: ShownSubscription['delivery'],
-): unknown {
+): string {
   const { target, format, excepts, metadata, onlyChanged, covered } = notification
   const { timesSent, failsCounter, lastNotification, lastSuccess, lastSuccessCode, lastFailure } = delivery
   const isHttp = target.kind === 'http'
-  return {
+  const before = {
     ...(timesSent > 0 && { timesSent }),
     ...(lastNotification !== undefined && { lastNotification: dateText(lastNotification) }),
     ...(excepts ? { exceptAttrs: attributes } : { attrs: attributes }),
     ...(metadata.length > 0 && { metadata }),
     onlyChangedAttrs: onlyChanged,
     attrsFormat: format,
-    ...(isHttp ? httpShown(reference, target) : mqttShown(reference, target)),
+  }
+  const after = {
     ...(maxFails !== undefined && { maxFailsLimit: maxFails }),
     ...(failsCounter > 0 && { failsCounter }),
     ...(lastFailure !== undefined && { lastFailure: dateText(lastFailure) }),
@@ -79,45 +94,42 @@ function notificationShown(
     ...(isHttp && lastSuccess !== undefined && { lastSuccessCode }),
     covered,
   }
+  return objectText(before, isHttp ? httpMember(reference, target) : mqttMember(reference, target), after)
 }
 
-function httpShown(url: string, { timeout_ms, custom }: HttpTarget): object {
-  const timeout = timeout_ms > 0 && { timeout: timeout_ms }
-  if (custom === undefined) return { http: { url, ...timeout } }
+function httpMember(url: string, { timeout_ms, custom }: HttpTarget): WrittenMembers {
+  const timeout = timeout_ms > 0 ? { timeout: timeout_ms } : {}
+  if (custom === undefined) return { http: JSON.stringify({ url, ...timeout }) }
   const { method, qs, headers } = custom
-  return {
-    httpCustom: {
-      url,
-      ...(method !== undefined && { method }),
-      ...(qs !== undefined && { qs }),
-      ...(headers !== undefined && { headers }),
-      ...templateShown(custom),
-      ...timeout,
-    },
+  const request = {
+    url,
+    ...(method !== undefined && { method }),
+    ...(qs !== undefined && { qs }),
+    ...(headers !== undefined && { headers }),
   }
+  return { httpCustom: objectText(request, templateMember(custom), timeout) }
 }
 
-function mqttShown(url: string, { topic, qos, retain, user, custom }: MqttTarget): object {
+function mqttMember(url: string, { topic, qos, retain, user, custom }: MqttTarget): WrittenMembers {
   const credentials = user !== undefined && { user, passwd: '*****' }
   const shown = { url, topic, qos, retain, ...credentials }
-  return custom === undefined ? { mqtt: shown } : { mqttCustom: { ...shown, ...templateShown(custom) } }
+  if (custom === undefined) return { mqtt: JSON.stringify(shown) }
+  return { mqttCustom: objectText(shown, templateMember(custom), {}) }
 }
 
-function templateShown({ payload, json, ngsi }: Template): Template {
+function templateMember({ payload, json, ngsi }: Template): WrittenMembers {
   return {
-    ...(payload !== undefined && payload !== '' && { payload }),
+    ...(payload !== undefined && payload !== '' && { payload: JSON.stringify(payload) }),
     ...(json !== undefined && { json }),
-    ...(ngsi !== undefined && { ngsi: ngsiShown(ngsi) }),
+    ...(ngsi !== undefined && { ngsi: JSON.stringify(ngsiShown(JSON.parse(ngsi) as NgsiTemplate)) }),
   }
 }
-
-type Ngsi = NonNullable<Template['ngsi']>
 
 /**
  * `ngsi` of a custom notification in a shown subscription: attributes with the default types of their values as they were
  * written, metadata only if there are any, id and type only if they are not empty [NGSIv2 subscriptions 2.1].
  */
-function ngsiShown(ngsi: Ngsi): Ngsi {
+function ngsiShown(ngsi: NgsiTemplate): NgsiTemplate {
   const entries = Object.entries(ngsi).flatMap(([name, given]): readonly (readonly [string, Value])[] => {
     if (name === 'id' || name === 'type') return given === '' ? [] : [[name, given]]
     return [[name, attributeShown(given)]]

@@ -17,6 +17,7 @@ import { everywhere } from '../../../model/context/scope-headers.js'
 import { isDateType, parseDate } from '../../../model/context/value.js'
 import type { RegistrationId } from '../../../model/registration/registration.js'
 import type { SubscriptionId } from '../../../model/subscription/subscription.js'
+import { atOnce } from '../../../slices.js'
 import { type Milliseconds, now } from '../../../time.js'
 import { CommandFailure } from '../../offline/command.js'
 import { sorted } from '../entity-line.js'
@@ -219,7 +220,7 @@ function subscriptionOfResponse(
   const fields = new LineFields(given, '')
   const { id: _, status, ...rest } = given as GivenObject
   const isSettable = status === 'inactive' || status === 'oneshot'
-  const body = parseNewSubscription(JSON.stringify({ ...rest, ...(isSettable && { status }) }))
+  const body = atOnce(parseNewSubscription(JSON.stringify({ ...rest, ...(isSettable && { status }) })))
   if (!body.ok) refuse(body.error.description)
   const { target } = body.value.notification
   const id = fields.hexId() as SubscriptionId

@@ -1,6 +1,6 @@
 import { type GivenObject, isGivenObject } from '../../../api/ngsi2/parse/tree.js'
 import { entityText, type Representation } from '../../../api/ngsi2/render/entity-text.js'
-import { renderRegistration, subscriptionShown } from '../../../api/ngsi2/render/shown-resources.js'
+import { renderRegistration, renderSubscription } from '../../../api/ngsi2/render/shown-resources.js'
 import { now } from '../../../time.js'
 import { CommandFailure } from '../../offline/command.js'
 import {
@@ -122,7 +122,7 @@ export class BrokerSink implements Sink {
     if (this.#settings.dry) return { kind: 'created' }
     const delivery = { timesSent: 0, discarded: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0 }
     const shown = { subscription: { ...subscription, order: 0 }, delivery, fired: false }
-    const { id: _, status, ...body } = withPassword(subscriptionShown(shown, now()), subscription)
+    const { id: _, status, ...body } = withPassword(JSON.parse(renderSubscription(shown, now())), subscription)
     const { tenant, path } = subscription
     const kept = status === 'active' || status === 'expired' ? body : { ...body, status }
     const request = {

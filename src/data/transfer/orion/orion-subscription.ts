@@ -6,6 +6,7 @@ import type { Tenant, Value } from '../../../model/context/entity.js'
 import { everywhere } from '../../../model/context/scope-headers.js'
 import type { DeliveryStats } from '../../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../../model/subscription/subscription.js'
+import { atOnce } from '../../../slices.js'
 import { type Milliseconds, never } from '../../../time.js'
 import { changed, type PartLoss, type SubscriptionItem } from '../items.js'
 import { LineFields } from '../line-fields.js'
@@ -20,7 +21,7 @@ export function readOrionSubscription(given: Given, tenant: Tenant, now: Millise
   const document = objectIn(given, 'the document')
   const losses: PartLoss[] = []
   const conditions = conditionsIn(document)
-  const body = parseNewSubscription(JSON.stringify(payloadOf(document, conditions.names, losses)))
+  const body = atOnce(parseNewSubscription(JSON.stringify(payloadOf(document, conditions.names, losses))))
   if (!body.ok) refuse(body.error.description)
   const path = textIn(document['servicePath']) ?? ''
   const made = newSubscription(
