@@ -55,10 +55,11 @@ test('the expressions of a subscription are those of its condition and of all te
     qs: { '${q}': 'a${b} c' },
     headers: { h: '${d}${e}' },
     json: templateText({ '${not}': ['${f}', 1, { x: 'y ${g} ${h' }] }),
-    ngsi: templateText({ id: '${i}', level: { value: { deep: '${[{ a: 1 }]}' } } }),
   }
   const texts = [...expressionsOf(templated(custom, 'level > 1'))]
-  t.same(texts, ['level > 1', 'id', 'q', 'b', 'd', 'e', 'f', 'g', 'i', '[{ a: 1 }]'])
+  t.same(texts, ['level > 1', 'id', 'q', 'b', 'd', 'e', 'f', 'g'])
+  const ngsi = templateText({ id: '${i}', level: { value: { deep: '${[{ a: 1 }]}' } } })
+  t.same([...expressionsOf(templated({ ngsi }))], ['id', 'i', '[{ a: 1 }]'])
   t.same([...expressionsOf(templated({ payload: '${a|len} ${a} }' }))], ['id', 'a|len', 'a'])
   t.same([...expressionsOf({ reference: '${id}', terms: undefined })], [])
 })
@@ -69,8 +70,7 @@ test('expressions are read when their subscription comes into force, and not whe
   const inForce = nth(1, templated({ json: templateText(long.map((text) => `\${${text}}`)) }, 'true || level'))
   const release = atOnce(matcher.prepare(inForce))
   t.equal(read.length, 22)
-  matcher.put(inForce)
-  release()
+  matcher.put(inForce, release)
   t.equal(read.length, 22)
 
   for (const value of ['1', '2', '3']) {
@@ -85,8 +85,7 @@ test('a version that replaces another one reads only what is new, and nothing is
   const enforce = (payload: string, order = 1): void => {
     const inForce = nth(order, templated({ payload }))
     const release = atOnce(matcher.prepare(inForce))
-    matcher.put(inForce)
-    release()
+    matcher.put(inForce, release)
   }
   enforce('${level + 1}')
   enforce('${level + 1} ${level + 2}')

@@ -12,6 +12,9 @@ import { at, id, path, tenant, type } from '../given.js'
 import { meetings, runs } from '../runs.js'
 import { any, exact, nth, nthId, pattern } from './given.js'
 
+/** Nothing is held for the subscriptions of these tests. */
+const nothing = (): void => {}
+
 interface Change {
   readonly tenant: Tenant
   readonly entity: Entity
@@ -107,7 +110,7 @@ test('the index finds those that asking one subscription after another finds, wh
         const all = new Map<SubscriptionId, Subscription>()
         for (const next of steps) {
           if ('put' in next) {
-            index.put({ ...nth(0), subscription: next.put })
+            index.put({ ...nth(0), subscription: next.put }, nothing)
             all.set(next.put.id, next.put)
           } else if ('remove' in next) {
             index.remove(next.remove)
@@ -130,7 +133,7 @@ test('the index finds those that asking one subscription after another finds, wh
 
 test('more groups of one entity than are remembered are found all the same', async (t) => {
   const index = new MatcherIndex(10_000)
-  for (let n = 1; n <= 100; n += 1) index.put(nth(n, { selectors: [pattern(`Silo1|x${n}`)] }))
+  for (let n = 1; n <= 100; n += 1) index.put(nth(n, { selectors: [pattern(`Silo1|x${n}`)] }), nothing)
   const change = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
   t.equal(foundBy(index, change).length, 100)
   t.equal(foundBy(index, change).length, 100)
@@ -145,7 +148,7 @@ test('many who listen to one id are told apart by type, path and attribute, and 
     { selectors: [exact(id('Silo1'))], path: { path: path('/a'), below: true } },
   ]
   const change = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
-  for (let n = 0; n < 40; n += 1) index.put(nth(n, conditions[n % conditions.length]))
+  for (let n = 0; n < 40; n += 1) index.put(nth(n, conditions[n % conditions.length]), nothing)
   t.same(
     foundBy(index, change),
     Array.from({ length: 10 }, (_, at) => nthId(4 * at)),
@@ -160,7 +163,7 @@ test('many who listen to one id are told apart by type, path and attribute, and 
 
 test('what was found for an entity holds for its path and type only, whatever characters they have', async (t) => {
   const index = new MatcherIndex(10_000)
-  index.put(nth(1, { selectors: [pattern('.', type('T'))], path: { path: path('/a'), below: false } }))
+  index.put(nth(1, { selectors: [pattern('.', type('T'))], path: { path: path('/a'), below: false } }), nothing)
   const found = (name: string, of: string, where: string) =>
     foundBy(index, { tenant, entity: entity(name, of, where), changed: ['level'] }).length
   t.equal(found('Silo1', 'T', '/a'), 1)
@@ -175,7 +178,7 @@ test('entities that nobody has subscribed to have no group, and share one respon
   const index = new MatcherIndex(10_000)
   const [silo, tank] = [entity('Silo1', 'Silo'), entity('Tank1', 'Tank')]
   t.equal(index.groups(tenant, silo).length, 0)
-  index.put(nth(1, { selectors: [exact(id('Silo2')), pattern('2$', type('Silo'))] }))
+  index.put(nth(1, { selectors: [exact(id('Silo2')), pattern('2$', type('Silo'))] }), nothing)
   t.equal(index.groups(tenant, silo).length, 0)
   t.equal(index.groups(tenant, silo), index.groups(tenant, tank))
 })

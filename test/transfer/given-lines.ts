@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { compareBytes } from '../../src/model/context/entity.js'
-import { templateText } from '../../src/model/expression/json-template.js'
 
 function maybe<Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> {
   return fc.option(value, { nil: undefined })
@@ -97,16 +96,11 @@ const scope = fc.oneof(
   fc.constant({ kind: 'untyped' }),
   fc.record({ kind: fc.constant('area'), area }),
 )
-const template = fc.constantFrom(
-  {},
-  { payload: null },
-  { payload: 'it is ${id}' },
-  { json: templateText({ it: ['${id}'] }) },
-)
+const template = fc.constantFrom({}, { payload: null }, { payload: 'it is ${id}' }, { json: { it: ['${id}'] } })
 const httpTemplate = fc.constantFrom(
   {},
-  { json: templateText([1]), method: 'PUT', qs: { a: '${type}' }, headers: { 'x-a': 'b' } },
-  { ngsi: templateText({ level: { value: 3 } }) },
+  { json: [1], method: 'PUT', qs: { a: '${type}' }, headers: { 'x-a': 'b' } },
+  { ngsi: { level: { value: 3 } } },
 )
 const target = fc.oneof(
   fc.record({ kind: fc.constant('http'), timeout_ms: fc.integer({ min: 0, max: 9000 }), custom: maybe(httpTemplate) }),

@@ -3,11 +3,11 @@ import type { SilentSubscriptionRequest } from '../../broker/services/broker.js'
 import type { Tenant } from '../../model/context/entity.js'
 import type { PathRange } from '../../model/context/query.js'
 import { everywhere, isBoundTo, meansEverywhere } from '../../model/context/scope-headers.js'
-import { shortestBody } from '../../model/subscription/custom-message.js'
+import { jsonRead, shortestBody } from '../../model/subscription/custom-message.js'
 import { armedAt, type SubscriptionPatch } from '../../model/subscription/patch.js'
 import { parseGivenId, type SubscriptionId } from '../../model/subscription/subscription.js'
 import { err, ok, type Result } from '../../result.js'
-import { inSlices } from '../../slices.js'
+import { inSlices, type Steps } from '../../slices.js'
 import { type Milliseconds, never, now } from '../../time.js'
 import { badInput, errorOf, unavailable } from './errors.js'
 import { type Ngsi2Services, operation, pathOperation } from './operation.js'
@@ -39,7 +39,7 @@ export const createSubscription = operation({
     const payload = yield* parseNewSubscription(body)
     if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
     if (paths.length > 1) return err(badInput('max one service-path allowed for subscriptions'))
-    const long = tooLongTemplate(services, payload.value)
+    const long = yield* tooLongTemplate(services, payload.value)
     return long === undefined ? payload : err(long)
   },
   work: async ({ services, request, tenant }, payload) => {
@@ -51,10 +51,14 @@ export const createSubscription = operation({
 })
 
 /** Refuses a template all of whose notifications would be dropped as too long (`-notifMaxSize`). */
-function tooLongTemplate({ options }: Ngsi2Services, { notification }: SubscriptionBody): ApiResponse | undefined {
+function* tooLongTemplate(
+  { options }: Ngsi2Services,
+  { notification }: SubscriptionBody,
+): Steps<ApiResponse | undefined> {
   const template = notification?.target.custom
   const max = options.notifications?.maxSize
   if (template === undefined || max === undefined) return undefined
+  yield* jsonRead(template)
   const bytes = shortestBody(template)
   if (bytes <= max) return undefined
   return badInput(`notification template has at least ${bytes} bytes, max notification size: ${max}`)
@@ -123,7 +127,7 @@ export const patchSubscription = operation({
   parse: function* ({ body, paths }, services) {
     const payload = yield* parseSubscriptionPatch(body)
     if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
-    const long = tooLongTemplate(services, payload.value)
+    const long = yield* tooLongTemplate(services, payload.value)
     if (long !== undefined) return err(long)
     const path = pathOfPatch(paths)
     return path.ok ? ok({ ...payload.value, path: path.value }) : path

@@ -34,11 +34,12 @@ export function termsMembers({
 }
 
 /** A target with its template as JSON, not as text. */
-function targetMembers({ custom, ...target }: NotificationTarget): object {
+function targetMembers(target: NotificationTarget): object {
+  const { custom } = target
   if (custom === undefined) return target
-  const { json, ngsi, ...rest } = custom
+  const { json, ngsi } = custom
   const template = { ...(json && { json: JSON.parse(json) }), ...(ngsi && { ngsi: JSON.parse(ngsi) }) }
-  return { ...target, custom: { ...rest, ...template } }
+  return { ...target, custom: { ...custom, ...template } }
 }
 
 const termsNames = new Set(['description', 'status', 'armed', 'condition', 'notification', 'maxFails'])

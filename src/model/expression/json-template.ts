@@ -1,4 +1,5 @@
 import type { Brand } from '../../result.js'
+import type { Steps } from '../../slices.js'
 import type { Value } from '../context/entity.js'
 import { textWritten } from '../context/large/written-value.js'
 import { quote } from '../context/value.js'
@@ -32,8 +33,11 @@ export interface JsonTemplate {
   readonly json_bytes: number
 }
 
-/** Finds the texts with macros, but not in the names of members, which are not filled in [NGSIv2 subscriptions 6.2]. */
-export function readJsonTemplate(text: TemplateText): JsonTemplate {
+/** Texts with macros that are read between two pauses. */
+const holesAtOnce = 256
+
+/** Finds the texts with macros, in steps, but not in the names of members, which are not filled in [NGSIv2 subscriptions 6.2]. */
+export function* readJsonTemplate(text: TemplateText): Steps<JsonTemplate> {
   const holes: Hole[] = []
   let from = 0
   let hole_bytes = 0
@@ -44,6 +48,7 @@ export function readJsonTemplate(text: TemplateText): JsonTemplate {
       holes.push({ before: text.slice(from, first), template: unquoted(text.slice(first, end)) })
       hole_bytes += Buffer.byteLength(text.slice(first, end))
       from = end
+      if (holes.length % holesAtOnce === 0) yield
     }
     at = text.indexOf('${', end)
   }

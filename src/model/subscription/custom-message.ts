@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../result.js'
+import { atOnce, type Steps } from '../../slices.js'
 import { compareBytes, type Value } from '../context/entity.js'
 import type { StepBudget } from '../context/step-budget.js'
 import { quote } from '../context/value.js'
@@ -63,17 +64,23 @@ export function filledBody(template: Template, filler: Filler): Result<string | 
   return json === undefined ? ok(undefined) : filler.json(json)
 }
 
+/** By template: what `json` or `ngsi`, of which it has one at most, was read as. */
 const read = new WeakMap<Template, JsonTemplate>()
 const parsed = new WeakMap<Template, NgsiTemplate>()
 
-/** The JSON of a template, read when it is first used. */
-export function jsonOf(template: Template): JsonTemplate | undefined {
-  if (template.json === undefined) return undefined
+/** Reads `json` or `ngsi` of a template, in steps when it is first used. */
+export function* jsonRead(template: Template): Steps<JsonTemplate | undefined> {
+  const text = template.json ?? template.ngsi
+  if (text === undefined) return undefined
   const known = read.get(template)
   if (known !== undefined) return known
-  const made = readJsonTemplate(template.json)
+  const made = yield* readJsonTemplate(text)
   read.set(template, made)
   return made
+}
+
+function jsonOf(template: Template): JsonTemplate | undefined {
+  return template.json === undefined ? undefined : atOnce(jsonRead(template))
 }
 
 /** `ngsi` of a template: `id`, `type` and attributes in the form `normalized` [NGSIv2 subscriptions 6.2]. */

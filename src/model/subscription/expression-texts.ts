@@ -1,8 +1,8 @@
-import type { Steps } from '../../slices.js'
+import { atOnce, mapInSlices, type Steps } from '../../slices.js'
 import type { ExpressionHolder } from '../expression/expressions.js'
-import { macrosIn, readJsonTemplate } from '../expression/json-template.js'
-import { hasMacro, macrosOf } from '../expression/macros.js'
-import { jsonOf } from './custom-message.js'
+import { macrosIn } from '../expression/json-template.js'
+import { macrosOf } from '../expression/macros.js'
+import { jsonRead } from './custom-message.js'
 import { versionsOf } from './decisions.js'
 import type { Subscription } from './subscription.js'
 
@@ -10,44 +10,39 @@ import type { Subscription } from './subscription.js'
  * The expressions that are evaluated for a change that triggers a subscription: its condition, and those in all texts of its
  * template, repeated ones included [NGSIv2 subscriptions 4.1, 6.1].
  */
-export function expressionsOf({ reference, terms }: Pick<Subscription, 'reference' | 'terms'>): readonly string[] {
-  const found: string[] = []
-  if (terms === undefined) return found
+export function* expressionsOf({ reference, terms }: Pick<Subscription, 'reference' | 'terms'>): Generator<string> {
+  if (terms === undefined) return
   const { condition, notification } = terms
-  if (condition?.jexl !== undefined) found.push(condition.jexl)
+  if (condition?.jexl !== undefined) yield condition.jexl
   const { target } = notification
-  if (target.custom === undefined) return found
-  if (target.kind === 'mqtt') gatherMacros(target.topic, found)
+  if (target.custom === undefined) return
+  if (target.kind === 'mqtt') yield* macrosOf(target.topic)
   else {
-    gatherMacros(reference, found)
+    yield* macrosOf(reference)
     for (const pairs of [target.custom.qs ?? {}, target.custom.headers ?? {}]) {
       for (const [name, value] of Object.entries(pairs)) {
-        gatherMacros(name, found)
-        gatherMacros(value, found)
+        yield* macrosOf(name)
+        yield* macrosOf(value)
       }
     }
   }
-  const { payload, ngsi } = target.custom
-  if (typeof payload === 'string') gatherMacros(payload, found)
-  for (const json of [jsonOf(target.custom), ngsi && readJsonTemplate(ngsi)]) {
-    if (json !== undefined) for (const text of macrosIn(json)) found.push(text)
-  }
-  return found
-}
-
-function gatherMacros(text: string, found: string[]): void {
-  if (hasMacro(text)) for (const expression of macrosOf(text)) found.push(expression)
+  const { payload } = target.custom
+  if (typeof payload === 'string') yield* macrosOf(payload)
+  const json = atOnce(jsonRead(target.custom))
+  if (json !== undefined) yield* macrosIn(json)
 }
 
 /**
- * Parses the expressions of all versions of a subscription, in steps, so that the subscription comes into force at once; gives
- * the function that releases them.
+ * Parses the expressions of all versions of a subscription, in steps, and keeps them parsed until the function that it gives is
+ * called. That releases many of them in slices, later.
  */
 export function* expressionsRead(record: Subscription, expressions: ExpressionHolder): Steps<() => void> {
   const { standing, proposed } = versionsOf(record)
   const held: string[] = []
   for (const version of [standing, proposed]) {
     if (version === undefined) continue
+    const { custom } = version.subscription.terms?.notification.target ?? {}
+    if (custom !== undefined) yield* jsonRead(custom)
     for (const text of expressionsOf(version.subscription)) {
       expressions.hold(text)
       held.push(text)
@@ -55,6 +50,6 @@ export function* expressionsRead(record: Subscription, expressions: ExpressionHo
     }
   }
   return () => {
-    for (const text of held) expressions.release(text)
+    mapInSlices(held, (text) => expressions.release(text))
   }
 }

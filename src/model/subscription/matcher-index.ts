@@ -4,39 +4,43 @@ import { compileQuery } from '../context/match.js'
 import { lastingPattern } from '../context/pattern.js'
 import type { Scope, Selector } from '../context/query.js'
 import { maxSteps, StepBudget } from '../context/step-budget.js'
-import type { ExpressionHolder } from '../expression/expressions.js'
 import { type Cause, type Change, indexOf, stateOf } from './change.js'
 import { otherClock } from './clocks.js'
 import { type Version, versionsOf } from './decisions.js'
 import { ExactIds } from './exact-ids.js'
-import { expressionsOf } from './expression-texts.js'
 import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped } from './match-group.js'
 import type { Subscription, SubscriptionClock, SubscriptionId, SubscriptionInForce } from './subscription.js'
+
+/** The version in force of a subscription, and the proposed one while a change is undecided. */
+interface IndexedVersions {
+  readonly versions: readonly IndexedSubscription[]
+  readonly release: () => void
+}
 
 /**
  * Finds the subscriptions to an entity. Most updates are of entities without subscriptions, and must not pay for the
  * subscriptions of others: exact ids are looked up, and the results of pattern searches are cached until a pattern is added.
  */
 export class MatcherIndex {
-  /** By id: the version in force, and the proposed one while a change is undecided. */
-  readonly #subscriptions = new Map<SubscriptionId, readonly IndexedSubscription[]>()
+  readonly #subscriptions = new Map<SubscriptionId, IndexedVersions>()
   readonly #tenants = new Map<Tenant, TenantIndex>()
   readonly #found: FoundSubscriptions
   readonly #names = new SharedNames()
-  readonly #expressions: ExpressionHolder | undefined
 
-  /** Caches at most this many bytes of results; `expressions` keeps the expressions of the subscriptions parsed. */
-  constructor(limit_bytes: number, expressions?: ExpressionHolder) {
+  /** Caches at most this many bytes of results. */
+  constructor(limit_bytes: number) {
     this.#found = new LruCache(limit_bytes)
-    this.#expressions = expressions
   }
 
   get isEmpty(): boolean {
     return this.#subscriptions.size === 0
   }
 
-  /** Adds a subscription, or replaces the one of its id. One that changes do not trigger is not indexed. */
-  put({ subscription, clock }: SubscriptionInForce): void {
+  /**
+   * Adds a subscription, or replaces the one of its id. One that changes do not trigger is not indexed. `release` is called when it is
+   * not indexed any more.
+   */
+  put({ subscription, clock }: SubscriptionInForce, release: () => void): void {
     const { id } = subscription
     this.remove(id)
     const { standing, proposed } = versionsOf(subscription)
@@ -44,7 +48,8 @@ export class MatcherIndex {
       ...(standing === undefined ? [] : this.#indexed(standing, clock)),
       ...(proposed === undefined ? [] : this.#indexed(proposed, otherClock(clock))),
     ]
-    if (versions.length > 0) this.#subscriptions.set(id, versions)
+    if (versions.length > 0) this.#subscriptions.set(id, { versions, release })
+    else release()
   }
 
   #indexed({ subscription, provisional }: Version, clock: SubscriptionClock): readonly IndexedSubscription[] {
@@ -58,22 +63,22 @@ export class MatcherIndex {
       provisional,
       lookedAtBy: 0,
     }
-    if (this.#expressions) for (const text of expressionsOf(subscription)) this.#expressions.hold(text)
     const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))
     for (const selector of selectors) ofTenant.add(selector, indexed)
     return [indexed]
   }
 
   remove(id: SubscriptionId): void {
-    const versions = this.#subscriptions.get(id) ?? []
+    const held = this.#subscriptions.get(id)
+    if (held === undefined) return
     this.#subscriptions.delete(id)
-    for (const indexed of versions) this.#leave(indexed)
+    for (const indexed of held.versions) this.#leave(indexed)
+    held.release()
   }
 
   #leave(indexed: IndexedSubscription): void {
     const { tenant, selectors, attributes } = indexed.subscription
     this.#names.leave(attributes)
-    if (this.#expressions) for (const text of expressionsOf(indexed.subscription)) this.#expressions.release(text)
     const ofTenant = this.#tenants.get(tenant)
     for (const selector of selectors) ofTenant?.remove(selector, indexed)
     if (ofTenant?.isEmpty) this.#tenants.delete(tenant)
@@ -81,7 +86,7 @@ export class MatcherIndex {
 
   /** The clock of an indexed subscription, of the version in force if there is one. */
   clockOf(id: SubscriptionId): SubscriptionClock | undefined {
-    return this.#subscriptions.get(id)?.[0]?.clock
+    return this.#subscriptions.get(id)?.versions[0]?.clock
   }
 
   /** The groups of subscriptions to the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */
@@ -251,7 +256,7 @@ export function meansEntity(subscription: Subscription, entity: Entity): boolean
   const condition = terms?.condition && { ...terms.condition, scopes: [] }
   const meant: Subscription = { ...subscription, onChange, terms: terms && { ...terms, status: 'active', condition } }
   const index = new MatcherIndex(0)
-  index.put({ subscription: meant, clock: noClock })
+  index.put({ subscription: meant, clock: noClock }, () => {})
   const found = new Set<IndexedSubscription>()
   for (const group of index.groups(tenant, entity)) group.gather(found)
   const state = stateOf(tenant, entity)

@@ -1,5 +1,5 @@
 import type { Log } from '../../observe/log/log.js'
-import type { Steps } from '../../slices.js'
+import { atOnce, type Steps } from '../../slices.js'
 import type { Milliseconds } from '../../time.js'
 import type { Entity } from '../context/entity.js'
 import { rootOf } from '../context/lay.js'
@@ -51,7 +51,7 @@ export class Matcher {
   #made = 0
 
   constructor({ legacyBody, message, holds, expressions, log, memory_bytes }: MatcherParts) {
-    this.#index = new MatcherIndex(memory_bytes, expressions)
+    this.#index = new MatcherIndex(memory_bytes)
     this.#expressions = expressions
     this.#legacyBody = legacyBody
     this.#message = message
@@ -72,17 +72,14 @@ export class Matcher {
     return this.#notices
   }
 
-  /**
-   * Parses the expressions of a subscription in steps before it comes into force, so that `put` does not have to. Call the
-   * function that it gives after `put`.
-   */
+  /** Parses the expressions of a subscription in steps before it comes into force. `put` is to be called with the function that it gives. */
   prepare({ subscription }: SubscriptionInForce): Steps<() => void> {
     return expressionsRead(subscription, this.#expressions)
   }
 
   /** Brings a subscription into force in place of an earlier one of its id. */
-  put(inForce: SubscriptionInForce): void {
-    this.#index.put(inForce)
+  put(inForce: SubscriptionInForce, release = atOnce(this.prepare(inForce))): void {
+    this.#index.put(inForce, release)
   }
 
   remove(id: SubscriptionId): void {

@@ -97,8 +97,7 @@ export class Inbox {
   subscribe(inForce: SubscriptionInForce): NoticeNumber | Promise<NoticeNumber> {
     const { matcher, store } = this.#parts
     const enforced = (release: () => void): NoticeNumber => {
-      matcher.put(inForce)
-      release()
+      matcher.put(inForce, release)
       return store.lastNotice
     }
     const prepared = atOnceOrInSlices(matcher.prepare(inForce))
