@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
 import type { Configuration } from '../../src/api/console/shapes.js'
+import { halfTheProcessors } from '../../src/machine.js'
 import { SlowRequests } from '../../src/observe/measure/slow-requests.js'
 import type { Milliseconds } from '../../src/time.js'
 import { RunningBroker } from '../running.js'
@@ -116,14 +117,15 @@ test('every setting is shown with where it came from, and no secret', async (t) 
 
 test('a setting has the value in force, where the data folder or a request has decided it', async (t) => {
   const folder = t.testdir()
-  const made = await RunningBroker.startOn(t, folder, ['-partitions', '3'])
+  const partitions = String(halfTheProcessors + 1)
+  const made = await RunningBroker.startOn(t, folder, ['-partitions', partitions])
   t.equal(await made.end('SIGTERM'), 0)
   const other = await RunningBroker.startOn(t, folder)
   const of = async (flag: string) => {
     const { settings } = (await other.send('GET', '/admin/config')).json as Configuration
     return settings.find((each) => each.flag === flag)
   }
-  t.match(await of('-partitions'), { value: '3', source: 'data folder' })
+  t.match(await of('-partitions'), { value: partitions, source: 'data folder' })
   t.match(await of('-httpThreads'), { value: /^\d+$/, source: 'default', byDefault: /^half the processors/ })
   t.match(await of('-logLevel'), { source: 'default' })
   t.equal((await other.send('PUT', '/admin/log?level=DEBUG')).status, 200)

@@ -3,6 +3,7 @@ import type { ApiRequest, Prepared, Resource } from '../../broker/operations/api
 import { json } from '../../broker/operations/response.js'
 import type { Setting } from '../../flags/command-line.js'
 import type { Options } from '../../flags/settings.js'
+import { halfTheProcessors } from '../../machine.js'
 import type { Log } from '../../observe/log/log.js'
 import { traceArea } from '../../observe/log/trace.js'
 import type { Measures } from '../../observe/measure/measures.js'
@@ -58,9 +59,9 @@ export function configResources({ settings, options, measures }: ConfigParts): r
 
 /** The setting with the value that the broker works with, where it has decided or changed that itself. */
 function settingInForce(setting: Setting, { threads, switches }: Measures): Setting {
-  const isGiven = setting.source !== 'default'
   if (setting.flag === '-partitions') {
-    return { ...setting, value: String(threads.partitions), ...(!isGiven && { source: 'data folder' }) }
+    const isOfFolder = setting.source === 'default' && threads.partitions !== halfTheProcessors
+    return { ...setting, value: String(threads.partitions), ...(isOfFolder && { source: 'data folder' }) }
   }
   if (setting.flag === '-httpThreads') return { ...setting, value: String(threads.frontEnds) }
   if (setting.flag !== '-logLevel') return setting
