@@ -106,12 +106,12 @@ async function update(call: Ngsi1Call, { action, elements }: UpdatePayload): Pro
   if (!path.ok) return statusResponse('errorCode', path.error)
   const carriedOut = await carryOut(call, { path: path.value, action, elements })
   if (!carriedOut.ok) return failedUpdate('errorCode', carriedOut.error)
-  const { responses, headers } = carriedOut.value
+  const { responses, ...more } = carriedOut.value
   const format = { asObject: requestsObject(request.parameters) }
   const isShort = responses.length <= fewResponses && !isLong(request.body)
   const errors = errorsOf(responses)
-  if (isShort) return reporting({ status: 200, headers, body: () => renderUpdate(responses, format) }, errors)
-  return reporting({ status: 200, headers, body: await renderLargeUpdate(responses, format) }, errors)
+  if (isShort) return reporting({ status: 200, ...more, body: () => renderUpdate(responses, format) }, errors)
+  return reporting({ status: 200, ...more, body: await renderLargeUpdate(responses, format) }, errors)
 }
 
 /**
@@ -131,7 +131,7 @@ export async function carryOut(
   if (!results.ok) return results
   const isPassedOn = action === 'UPDATE' || action === 'REPLACE'
   const joined = isPassedOn ? await fillGaps(call, update, results.value) : undefined
-  return joined ?? ok({ responses: await manyResponsesOf(elements, results.value, action), headers: {} })
+  return joined ?? ok({ responses: await manyResponsesOf(elements, results.value, action) })
 }
 
 /** The response to an update of which nothing could be done; `shape` is that of the errors of its operation. */

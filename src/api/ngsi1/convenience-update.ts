@@ -77,8 +77,8 @@ async function update<Payload>(
   if (!element.ok) return statusResponse(errors, element.error)
   const carriedOut = await carryOut(call, { path: path.value, action, elements: [element.value] })
   if (!carriedOut.ok) return failedUpdate(errors, carriedOut.error)
-  const { responses, headers } = carriedOut.value
-  return { headers, ...respond(responses, { asObject: requestsObject(request.parameters) }) }
+  const { responses, ...more } = carriedOut.value
+  return { ...more, ...respond(responses, { asObject: requestsObject(request.parameters) }) }
 }
 
 const entityPayload: PayloadErrors = { parser: 'orionError', checks: 'errorCode' }

@@ -107,7 +107,7 @@ function About({ configuration }: { readonly configuration: Configuration }) {
 }
 
 /** Whether something else than the default is in force; of a secret only that it was given is known. */
-export function isDiffering({ source, value, byDefault }: ShownSetting): boolean {
+function isDiffering({ source, value, byDefault }: ShownSetting): boolean {
   return source !== 'default' && value !== byDefault
 }
 

@@ -31,14 +31,14 @@ import { invalidResponse } from './query-forwarding.js'
 export interface NothingDone {
   readonly kind: 'nothingDone'
   readonly status: StatusText
-  readonly headers: CarriedOut['headers']
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** An update that was carried out, here or at providers. */
 export interface CarriedOut {
   readonly responses: readonly ElementResponse[]
-  /** Headers of the response. */
-  readonly headers: Readonly<Record<string, string>>
+  /** Headers of the response; absent where nothing was passed on. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
