@@ -57,7 +57,8 @@ test('every example works, and every response is as it is described', async (t) 
     t.equal(undescribed(each, reply), '', operationId)
     // What two removals share is gone after the first one, and nobody has the ids that stand for nothing.
     const isGone = each.method === 'delete' || operationId.startsWith('unsubscribe')
-    if (!isGone) t.notMatch(reply.text, /"code":"[45]/, operationId)
+    // The description itself shows such codes.
+    if (!isGone && operationId !== 'showDescription') t.notMatch(reply.text, /"code":"[45]/, operationId)
     remember(each, reply)
   }
 })
