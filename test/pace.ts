@@ -25,23 +25,26 @@ export async function staysWithin(
   return false
 }
 
-function processorTime_ms(): number {
+export function processorTime_ms(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
 }
 
-/** A limit in milliseconds as it is on this machine now: more than it is written where the processor is slower or shared. */
-export function limitNow_ms(limit_ms: number): number {
+/**
+ * A limit in milliseconds as it is on this machine now: more than it is written where the processor is slower, and by a clock that goes on
+ * while others have the processor, also where it is shared.
+ */
+export function limitNow_ms(limit_ms: number, clock_ms: () => number = () => performance.now()): number {
   const text = JSON.stringify(Array.from({ length: 74_000 }, (_, at) => ({ id: at.toString(36) })))
-  return limit_ms * Math.max(1, leastTime_ms(() => JSON.parse(text)) / reference_ms)
+  return limit_ms * Math.max(1, leastTime_ms(() => JSON.parse(text), clock_ms) / reference_ms)
 }
 
 /** The least time that synchronous work takes in five runs. */
-function leastTime_ms(work: () => unknown): number {
+function leastTime_ms(work: () => unknown, clock_ms: () => number): number {
   const took = Array.from({ length: 5 }, () => {
-    const began = performance.now()
+    const began_ms = clock_ms()
     work()
-    return performance.now() - began
+    return clock_ms() - began_ms
   })
   return Math.min(...took)
 }
