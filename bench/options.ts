@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { asksForHelp } from '../src/flags/asks-for-help.js'
 import { ownBroker } from './broker-process.js'
 import { addressOf } from './connection.js'
 import { mostDevices } from './request.js'
@@ -56,7 +57,7 @@ export function parseOptions<Options extends Declared>(
     return { name, word, isSwitch: placeholder === undefined, option }
   })
   const known = rows.map(({ word, isSwitch }) => [word, { type: isSwitch ? 'boolean' : 'string' }] as const)
-  if (argv.some((word) => /^--?(h|help)$/.test(word))) return undefined
+  if (asksForHelp(argv)) return undefined
   const options = Object.fromEntries(known)
   const { values, positionals } = orWrong(() => parseArgs({ args: [...argv], options, allowPositionals }))
   const given: { readonly [word: string]: unknown } = values

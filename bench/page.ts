@@ -49,7 +49,7 @@ ${charts.map(figureOf).join('\n')}
 ${tables.map(({ name, lines }) => folded(humanName(name), tableOf(humanName(name), lines))).join('\n')}
 </section>
 </main>
-<script id="figures" type="application/json">${inScript(charts.filter(({ x }) => x.values.length > 1))}</script>
+<script id="figures" type="application/json">${inScript(charts.filter(isDrawn))}</script>
 <script>
 ${fileOfPlot('dist/uPlot.iife.min.js')}
 ${drawing}
@@ -112,12 +112,16 @@ function environmentOf(environment: Line): string {
   return `<dl>\n${rows.join('\n')}\n</dl>`
 }
 
+/** A line needs two places: what was measured at one is a table alone. */
+function isDrawn({ x }: Chart): boolean {
+  return x.values.length > 1
+}
+
 /** A chart, which the page's program draws, with its figures as a table for those who do not see it. */
 function figureOf(chart: Chart): string {
   const title = escaped(chart.title)
   const table = tableOf(chart.title, rowsOf(chart))
-  // A line needs two places.
-  if (chart.x.values.length < 2) return `<figure>\n<figcaption>${title}</figcaption>\n${table}\n</figure>`
+  if (!isDrawn(chart)) return `<figure>\n<figcaption>${title}</figcaption>\n${table}\n</figure>`
   const text = `${title}: ${escaped(chart.unit)} by ${escaped(humanName(chart.x.name))}. The figures are in the table below.`
   return `<figure>
 <figcaption>${title}</figcaption>

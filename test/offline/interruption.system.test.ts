@@ -106,3 +106,23 @@ test('an export, a backup, a restore and a reshard that are interrupted say so, 
   t.match(await ran(restoreCommand, [backup, '-dbPath', restored]), { code: 0 })
   t.match(await ran(exportCommand, [file, '-dbPath', restored]), { code: 0, errors: `${entities} entities` })
 })
+
+test('a second signal ends what does not look at the first one', async (t) => {
+  const module = import.meta.resolve('../../src/data/offline/interruption.js')
+  const source = `import { interruptibly } from ${JSON.stringify(module)}
+    setInterval(() => {}, 1000)
+    interruptibly((interrupted) => new Promise(() => interrupted.addEventListener('abort', () => console.log('heard'))))
+    console.log('listens')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (piece: Buffer) => {
+    output += piece
+  })
+  const ended = once(child, 'close')
+  await until(() => output.includes('listens'))
+  child.kill('SIGINT')
+  await until(() => output.includes('heard'))
+  t.equal(child.exitCode ?? child.signalCode, null, 'the first one is for the work')
+  child.kill('SIGINT')
+  t.same(await ended, [null, 'SIGINT'])
+})

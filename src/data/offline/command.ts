@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { systemFaultText } from '../../faults.js'
+import { asksForHelp } from '../../flags/asks-for-help.js'
 import { nearest } from '../../flags/command-words.js'
 import type { ProgressOutput } from './progress.js'
 
@@ -103,7 +104,7 @@ export function failureText(fault: unknown): string {
  * broker, and its value after a space or an equals sign. Throws `WrongCommandLine`, with the option that was probably meant.
  */
 function readArguments(words: readonly string[], shape: CommandShape): CommandArguments | undefined {
-  if (words.some((word) => /^--?(h|help)$/.test(word))) return undefined
+  if (asksForHelp(words)) return undefined
   const names = [...shape.values, ...shape.switches]
   const doubled = words.map((word) => (/^-[a-zA-Z]/.test(word) ? `-${word}` : word))
   const unknown = doubled.find((word) => word.startsWith('--') && !names.includes(nameOf(word)))

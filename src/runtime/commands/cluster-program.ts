@@ -1,5 +1,7 @@
 import { clusterText, shownCluster } from '../../broker/services/cluster-status.js'
 import { removeNode } from '../../cluster/membership/node-removal.js'
+import { commandCodes } from '../../data/offline/command.js'
+import { asksForHelp } from '../../flags/asks-for-help.js'
 import { readOptions } from '../../flags/command-line.js'
 import { err, ok, type Result } from '../../result.js'
 import { readClusterState } from '../../storage/etcd/cluster-state.js'
@@ -27,10 +29,8 @@ FLAGS are those of the broker that say which cluster it is and how etcd is reach
 this command. The exit code is 0 when it is done, 1 when not, and 2 for a wrong command line.
 `
 
-const codes = { done: 0, failed: 1, notTried: 2 } as const
-
 const [task = '', ...words] = process.argv.slice(2)
-if (words.concat(task).some((word) => /^--?(h|help)$/.test(word))) process.stdout.write(help)
+if (asksForHelp([task, ...words])) process.stdout.write(help)
 else process.exitCode = await run()
 
 async function run(): Promise<number> {
@@ -97,7 +97,7 @@ async function using(
   const done = await connected(cluster, dbPath, work)
   if (done.ok) process.stdout.write(done.value)
   else process.stderr.write(`rigel cluster ${task}: ${done.error}\n`)
-  return done.ok ? codes.done : codes.failed
+  return done.ok ? commandCodes.done : commandCodes.failed
 }
 
 async function connected(
@@ -123,5 +123,5 @@ async function connected(
 
 function wrong(line: string): number {
   process.stderr.write(`${line}\n'rigel help cluster' says what it takes\n`)
-  return codes.notTried
+  return commandCodes.notTried
 }

@@ -1,5 +1,6 @@
 import { get as getByHttp } from 'node:http'
 import { get as getByHttps } from 'node:https'
+import { asksForHelp } from '../../flags/asks-for-help.js'
 
 const help = `rigel health [URL]
 
@@ -10,15 +11,12 @@ Without a URL it is the one on this machine: its port is that of ORION_PORT or 1
 /** Below the limit of the caller: a container engine gives up after five seconds. */
 const limit_ms = 4000
 
-const [word, ...more] = process.argv.slice(2)
-if ([word, ...more].some((each) => each !== undefined && isHelpFlag(each))) process.stdout.write(help)
+const words = process.argv.slice(2)
+const [word, ...more] = words
+if (asksForHelp(words)) process.stdout.write(help)
 else if (more.length > 0) wrong(`'${more[0]}' is one word too many`)
 else if (word !== undefined && !isUrl(word)) wrong(`'${word}' is no option and no URL of HTTP`)
 else checkHealth(word ?? ownUrl())
-
-function isHelpFlag(given: string): boolean {
-  return /^--?(h|help)$/.test(given)
-}
 
 function isUrl(word: string): boolean {
   return URL.canParse(word) && /^https?:/i.test(word)

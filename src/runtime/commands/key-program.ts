@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { commandCodes } from '../../data/offline/command.js'
 import { isKeyName, makeApiKey, parseTenants } from '../../flags/api-keys.js'
+import { asksForHelp } from '../../flags/asks-for-help.js'
 
 const help = `rigel key NAME [--tenants LIST] [--read] [--file FILE]
 
@@ -48,7 +49,7 @@ function attempted<Outcome>(code: number, step: () => Outcome): Outcome | undefi
 /** Reads the command line; throws what is wrong with it. */
 function read(): Wanted | 'help' {
   const args = process.argv.slice(2)
-  if (args.some((word) => /^--?(h|help)$/.test(word))) return 'help'
+  if (asksForHelp(args)) return 'help'
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
   const [name = '', ...more] = positionals
   if (!isKeyName(name) || more.length > 0)

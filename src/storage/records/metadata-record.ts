@@ -20,7 +20,7 @@ export interface MetadataRecord {
 }
 
 /** The version of the format. Everything below is part of the format on disk. */
-const version = 1
+const version = 2
 
 /** The bytes of a log record with changes that are applied together, in their order. */
 export function encodeMetadataRecord(changes: readonly MetadataRecord[]): Uint8Array {
