@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -26,7 +26,7 @@ const fault = values.fault as Fault
 mkdirSync(values.dbPath, { recursive: true })
 const file = join(values.dbPath, 'elements.jsonl')
 const entities = new Map<string, Map<string, unknown>>()
-for (const line of existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []) apply(JSON.parse(line))
+for (const line of wholeLines()) apply(JSON.parse(line))
 
 const server = createServer(async (request, response) => {
   const content = contentOf(`${request.method} ${request.url}`, await bodyOf(request))
@@ -35,6 +35,14 @@ const server = createServer(async (request, response) => {
 })
 server.listen(Number(values.port), '127.0.0.1')
 process.on('SIGTERM', () => process.exit(0))
+
+/** The lines of the file. What a kill left of one that was being written, which nobody was told of, is taken from it. */
+function wholeLines(): readonly string[] {
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
+  return lines
+}
 
 function contentOf(target: string, body: string): object | undefined {
   if (target === 'GET /version') return { orion: { version: 'stand-in' } }
