@@ -16,6 +16,11 @@ import { done, scripted, sendText } from './given.js'
 
 const spaces = ' '.repeat(64 * 1024)
 
+/** The same payload with an escape, which only the parser reads. */
+function escaped(text: string): string {
+  return text.replace('"updateAction"', '"updateActio\\u006e"')
+}
+
 type ElementOutcome = 'done' | ElementFailure
 
 const elementOutcomes: readonly ElementOutcome[] = ['done', 'storageFull', 'partitionLost', 'outcomeUnknown', 'fault']
@@ -67,8 +72,10 @@ test('elements that fail are answered as in an update that the front end reads',
   await fc.assert(
     fc.asyncProperty(body, async (text) => {
       const raw = await sendText(failing(), 'POST', 'updateContext', { body: text }).catch(String)
-      const read = await sendText(failing(), 'POST', 'updateContext', { body: text + spaces }).catch(String)
+      const long = await sendText(failing(), 'POST', 'updateContext', { body: text + spaces }).catch(String)
+      const read = await sendText(failing(), 'POST', 'updateContext', { body: escaped(text) }).catch(String)
       assert.deepEqual(raw, read)
+      assert.deepEqual(long, read)
     }),
     { numRuns: runs(500) },
   )
@@ -80,6 +87,26 @@ test('where not all elements have room, those that have to be sent may have it',
   const broker = scripted({ rawElements: async () => err({ kind: 'mailboxFull' }) })
   const { text } = await sendText(broker, 'POST', 'updateContext', { body: JSON.stringify(two) })
   t.match(text, /"id":"A".*"code":"200".*"id":"B".*"code":"422"/)
+})
+
+test('a long payload is sent as it came, unless one of its elements is long', async (t) => {
+  const sent: number[] = []
+  const broker = scripted({
+    rawElements: async ({ elements }) => {
+      sent.push(elements.length)
+      return ok(elements.map(({ id }) => ({ kind: 'rawUpdate', accepted: true, text: `"${id}"` })))
+    },
+    update: async (elements) => ok(elements.map(done)),
+  })
+  const ids = Array.from({ length: 3000 }, (_, at) => `Element${at}`)
+  const post = (elements: readonly object[]) =>
+    sendText(broker, 'POST', 'updateContext', {
+      body: JSON.stringify({ contextElements: elements, updateAction: 'APPEND' }),
+    })
+  const { text } = await post(ids.map((id) => ({ id, attributes: [{ name: 'a', value: '1' }] })))
+  t.same(JSON.parse(text), { contextResponses: ids })
+  await post([{ id: 'A' }, { id: 'B', attributes: [{ name: 'a', value: 'x'.repeat(70_000) }] }])
+  t.same(sent, [3000])
 })
 
 test('with strict ids elements are read by the front end', async (t) => {

@@ -48,8 +48,10 @@ function broker(): {
   return { broker: counting, held: () => held, rawElements: () => rawElements }
 }
 
-/** So long that the front end reads it: spaces at the end of a body mean nothing. */
-const spaces = ' '.repeat(64 * 1024)
+/** The same payload, which the front end reads: it is long, and has an escape, so that its elements are not scanned. */
+function readHere(body: string): string {
+  return body.replace('"contextElements"', '"contextElement\\u0073"') + ' '.repeat(64 * 1024)
+}
 
 const target = fc.constantFrom(
   'updateContext',
@@ -67,7 +69,7 @@ test('a raw update does and answers what the same body does that the front end r
       for (const [where, text] of requests) {
         assert.deepEqual(
           await sendText(raw.broker, 'POST', where, { body: text, options }),
-          await sendText(read.broker, 'POST', where, { body: text + spaces, options }),
+          await sendText(read.broker, 'POST', where, { body: readHere(text), options }),
         )
       }
       assert.deepEqual(raw.held(), read.held())

@@ -14,7 +14,7 @@ import type { Page, Query } from '../../model/context/query.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
 import type { RawUpdateReply } from '../../partition/turn/commands.js'
 import { ok, type Result } from '../../result.js'
-import { LongText, Slices } from '../../slices.js'
+import { atOnce, LongText, noSteps, Slices, type Steps } from '../../slices.js'
 import { manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'
 import { withProviders } from './forward/query-forwarding.js'
 import { type CarriedOut, fillGaps, type NothingDone } from './forward/update-forwarding.js'
@@ -24,7 +24,7 @@ import type { PayloadRefusal } from './parse/payload-errors.js'
 import { parseQuery, type QueryPayload } from './parse/query-payload.js'
 import { isUsual } from './parse/shape.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
-import { type RawRequest, rawElementsOf, updateRawElements } from './raw-elements.js'
+import { type ParseScanned, type RawRequest, rawElementsOf, updateRawElements } from './raw-elements.js'
 import { encodeFlags } from './raw-update.js'
 import { renderLargeUpdate, renderResult, renderStatus, renderUpdate } from './render/elements.js'
 import {
@@ -51,6 +51,12 @@ export const updateContext = payloadOperation({
   use: 'write',
   wrapStatus,
   raw: rawWork,
+  rawLong: (request, services, longPayloads) => {
+    const head = rawHeadOf(services, request)
+    return head === undefined
+      ? noSteps(undefined)
+      : elementsWork(request, services, head, (steps) => longPayloads.read(steps))
+  },
   parse: parseUpdate,
   refusalResponse,
   work: update,
@@ -58,7 +64,7 @@ export const updateContext = payloadOperation({
 
 /**
  * The raw way of an update: its partitions parse and answer it. Nearly all updates of one entity take it, and one of
- * several unless something in it needs the front end: wrong headers, characters that need a check, forwarding, a long body.
+ * several unless something in it needs the front end: wrong headers, characters that need a check, forwarding, a long element.
  */
 function rawWork(request: ApiRequest, services: Ngsi1Services): Work | UncheckedWork | undefined {
   const head = rawHeadOf(services, request)
@@ -70,9 +76,18 @@ function rawWork(request: ApiRequest, services: Ngsi1Services): Work | Unchecked
     const raw = { tenant, path, id, body, flags: encodeFlags(flags), origin }
     return { run: () => services.broker.rawUpdate(raw, client).then(responseOf) }
   }
-  const elements = rawElementsOf(services, body, head)
+  return atOnce(elementsWork(request, services, head, atOnce))
+}
+
+function* elementsWork(
+  request: ApiRequest,
+  services: Ngsi1Services,
+  head: RawRequest,
+  parse: ParseScanned,
+): Steps<Work | undefined> {
+  const elements = yield* rawElementsOf(services, request.body, head)
   if (elements === undefined) return undefined
-  return () => updateRawElements({ services, request, tenant }, elements, flags, update)
+  return () => updateRawElements({ services, request, tenant: head.tenant }, elements, head.flags, parse, update)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { RawElements } from '../../broker/services/broker.js'
 import { failedReply, refusalOfWhole } from '../../broker/services/updates.js'
 import type { ElementFailure } from '../../model/context/update.js'
 import type { RawUpdateReply } from '../../partition/turn/commands.js'
-import { atOnce, mapInSlices } from '../../slices.js'
+import { LongText, mapInSlices, type Steps } from '../../slices.js'
 import { type ElementResponses, responseOfRefused, responsesTo } from './element-results.js'
 import type { Ngsi1Call, Ngsi1Services } from './operation.js'
 import { scanElements } from './parse/element-scan.js'
@@ -23,13 +23,13 @@ export interface RawRequest extends Pick<RawElements, 'tenant' | 'path' | 'origi
  * An update whose elements their partitions parse and answer. Undefined when the payload has to be parsed here: something in it
  * is unusual, an element may have to be forwarded, or parsing is traced.
  */
-export function rawElementsOf(
+export function* rawElementsOf(
   services: Ngsi1Services,
   body: string,
   { tenant, path, origin, flags }: RawRequest,
-): RawElements | undefined {
+): Steps<RawElements | undefined> {
   if (flags.strictIds || isParseTraced(services.log)) return undefined
-  const scanned = scanElements(body)
+  const scanned = yield* scanElements(body)
   if (scanned === undefined) return undefined
   const { action, elements } = scanned
   if (elements.some(({ id }) => mayPassOn(services, tenant, id, 'ngsi1'))) return undefined
@@ -38,20 +38,21 @@ export function rawElementsOf(
 
 /**
  * Carries out an update element by element, and joins the responses that the partitions have rendered. Where nothing could be
- * sent, `readHere` carries it out from the parsed payload.
+ * sent, `readHere` carries it out from the payload, which `parse` gives.
  */
 export async function updateRawElements(
   call: Ngsi1Call,
   raw: RawElements,
   flags: RawUpdateFlags,
+  parse: ParseScanned,
   readHere: (call: Ngsi1Call, payload: UpdatePayload) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const { body, client } = call.request
   const replies = await call.services.broker.rawElements(raw, client)
   // Elements that are refused whatever is stored need no partition: without them there may be room.
-  if (!replies.ok) return readHere(call, payloadOf(body))
+  if (!replies.ok) return readHere(call, await payloadOf(body, parse))
   if (replies.value.every(isReply)) return joined(replies.value)
-  const { action, elements } = payloadOf(body)
+  const { action, elements } = await payloadOf(body, parse)
   const failures: ElementFailure[] = []
   let sent = 0
   const outcomes = await mapInSlices(replies.value, (reply, at): Rendered => {
@@ -73,17 +74,23 @@ function isReply(reply: RawUpdateReply | ElementFailure): reply is RawUpdateRepl
   return typeof reply === 'object'
 }
 
-function payloadOf(body: string): UpdatePayload {
-  const payload = atOnce(parseUpdate(body, false))
+/** Takes the steps of parsing a payload: at once where it is short, otherwise in its turn among the long ones. */
+export type ParseScanned = <Read>(steps: Steps<Read>) => Read | Promise<Read>
+
+async function payloadOf(body: string, parse: ParseScanned): Promise<UpdatePayload> {
+  const payload = await parse(parseUpdate(body, false))
   if (!payload.ok) throw new Error('a payload whose elements were found is refused')
   return payload.value
 }
 
-function joined(rendered: readonly Rendered[]): ApiResponse {
-  const missing = rendered.flatMap((one) => one.missing ?? [])
-  const items = [...rendered.map(({ text }) => text), ...missing].join(',')
-  return reporting(
-    { status: 200, body: wrapResponses(items) },
-    rendered.flatMap(({ errors = [] }) => errors),
-  )
+/** In slices where there are many. */
+async function joined(rendered: readonly Rendered[]): Promise<ApiResponse> {
+  const items = new LongText()
+  const errors: string[] = []
+  await mapInSlices(rendered, (one) => {
+    items.push(one.text)
+    if (one.errors !== undefined) errors.push(...one.errors)
+  })
+  await mapInSlices(rendered, ({ missing }) => missing !== undefined && items.push(missing))
+  return reporting({ status: 200, body: wrapResponses(items.joined) }, errors)
 }

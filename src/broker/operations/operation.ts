@@ -40,6 +40,10 @@ export interface OperationParts<Services, Payload> {
   readonly check?: ((request: ApiRequest, services: Services) => ApiResponse | undefined) | undefined
   /** The work on a short payload as received; undefined when the payload has to be parsed here. */
   readonly raw?: ((request: ApiRequest, services: Services) => Work | UncheckedWork | undefined) | undefined
+  /** The same for a long payload, in steps. The work may have it parsed after all, in its turn among the long payloads. */
+  readonly rawLong?:
+    | ((request: ApiRequest, services: Services, longPayloads: LongPayloads) => Steps<Work | undefined>)
+    | undefined
   /** Parses the payload, at once or in steps; a long one is parsed in slices. */
   readonly parse: (
     request: ApiRequest,
@@ -50,7 +54,7 @@ export interface OperationParts<Services, Payload> {
 
 /** An operation that checks path, payload and tenant in this order [context 1.5], [NGSIv2 context 1.4]. */
 export function operationOf<Services extends OperationServices, Payload>(
-  { use, wrapStatus, check, raw, parse, work }: OperationParts<Services, Payload>,
+  { use, wrapStatus, check, raw, rawLong, parse, work }: OperationParts<Services, Payload>,
   tenantError: (why: string) => ApiResponse,
 ): Unbound<Services> {
   return (services, longPayloads) => {
@@ -61,6 +65,12 @@ export function operationOf<Services extends OperationServices, Payload>(
         return tenant.ok ? work({ services, request, tenant: tenant.value }, payload.value) : tenantError(tenant.error)
       })
     }
+    function* preparedLong(request: ApiRequest, raw: Steps<Work | undefined>): Steps<Prepared> {
+      const rawWork = yield* raw
+      if (rawWork) return ok(rawWork)
+      const payload = parse(request, services)
+      return prepared(request, 'ok' in payload ? payload : yield* payload)
+    }
     return {
       use,
       ...(wrapStatus && { wrapStatus }),
@@ -68,6 +78,7 @@ export function operationOf<Services extends OperationServices, Payload>(
         const response = check?.(request, services)
         if (response) return err(response)
         const long = isLong(request.body)
+        if (long && rawLong) return longPayloads.read(preparedLong(request, rawLong(request, services, longPayloads)))
         const rawWork = long ? undefined : raw?.(request, services)
         if (rawWork) return ok(rawWork)
         const payload = parse(request, services)

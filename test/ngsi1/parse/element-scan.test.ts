@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { scanElements } from '../../../src/api/ngsi1/parse/element-scan.js'
+import { type ScannedUpdate, scanElements } from '../../../src/api/ngsi1/parse/element-scan.js'
 import { parseScannedElement, parseUpdate } from '../../../src/api/ngsi1/parse/update-payload.js'
 import { atOnce } from '../../../src/slices.js'
 import { staysWithin } from '../../pace.js'
 import { meetings, runs } from '../../runs.js'
 import { anyBody, usualBody } from '../given-payloads.js'
 
+function scan(body: string): ScannedUpdate | undefined {
+  return atOnce(scanElements(body))
+}
+
 test('what is scanned is what is parsed: the same action, and elements that mean the same by themselves', async () => {
   let scans = 0
   fc.assert(
     fc.property(anyBody, (body) => {
-      const scanned = scanElements(body)
+      const scanned = scan(body)
       if (scanned === undefined) return
       scans += 1
       const parsed = atOnce(parseUpdate(body, false))
@@ -33,7 +37,7 @@ test('what is scanned is what is parsed: the same action, and elements that mean
 })
 
 test('payloads of the usual kind are scanned, whatever the order of their members and the spaces between them', async () => {
-  fc.assert(fc.property(usualBody, (body) => scanElements(body) !== undefined))
+  fc.assert(fc.property(usualBody, (body) => scan(body) !== undefined))
 })
 
 /** A payload with this text of an element after one that is as it should be. */
@@ -52,7 +56,7 @@ const scanned: readonly (readonly [what: string, text: string])[] = [
 
 for (const [what, text] of scanned) {
   test(`scanned: ${what}`, async (t) => {
-    const { elements = [] } = scanElements(body(text)) ?? {}
+    const { elements = [] } = scan(body(text)) ?? {}
     t.same(
       elements.map((element) => element.text.trim()),
       ['{"id":"A"}', text],
@@ -90,7 +94,7 @@ const left: readonly (readonly [what: string, body: string])[] = [
 ]
 
 for (const [what, text] of left) {
-  test(`left to the parser: ${what}`, async (t) => t.equal(scanElements(text), undefined))
+  test(`left to the parser: ${what}`, async (t) => t.equal(scan(text), undefined))
 }
 
 test('a scan takes linear time, also where it fails at the end', async (t) => {
@@ -108,6 +112,6 @@ test('a scan takes linear time, also where it fails at the end', async (t) => {
     body(`{"id":"B"${spaces}x}`),
   ]
   for (const text of hostile) {
-    t.ok(await staysWithin(1000, () => t.equal(scanElements(text), undefined)))
+    t.ok(await staysWithin(1000, () => t.equal(scan(text), undefined)))
   }
 })
