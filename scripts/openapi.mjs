@@ -3,8 +3,9 @@
 //   behind their names may be absent;
 // - a response: `$Name`, its description, or that with `headers` and, in JSON, `schema` and `example`, or `content` by media type;
 // - a parameter: of the query and a text unless it says otherwise, or the name of one of the interface, of a list of them, or of all;
-// - an operation: `id`, `use`, `body`, statuses; `answer` is what 200 has; `errors` are statuses that the interface has names for. What
-//   all operations of an interface, of a use, and with a body have is said in `common`.
+// - an operation: `id`, `use`, `body`, statuses; `answer` is what 200 has; `errors` are statuses that the interface has names for.
+//   `isForwarded` says that providers may carry it out, so that its response may have `common.forwardedHeaders`. What all
+//   operations of an interface, of a use, and with a body have is said in `common`.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -103,8 +104,10 @@ function parametersOf(given, file, shared) {
 }
 
 /** What an operation responds, and what every one of its interface does: the errors, those of a body, and of its use. */
-function responsesOf({ operation, answer, example, wrapped, errors = [], body, statuses }, { common }, use) {
-  const { other, sizeErrors = {}, namedErrors = {} } = common
+function responsesOf(given, { common }, use) {
+  const { operation, answer, example, wrapped, errors = [], isForwarded = false, body, statuses } = given
+  const { other, sizeErrors = {}, forwardedHeaders } = common
+  const namedErrors = { ...common.namedErrors, ...(isForwarded && common.forwardedErrors) }
   const either = (schema) => (other === undefined ? schema : { anyOf: [schema, other] })
   const sizes = mapped(sizeErrors, (description) => ({
     description,
@@ -119,7 +122,12 @@ function responsesOf({ operation, answer, example, wrapped, errors = [], body, s
     ...use.errors,
     ...Object.fromEntries(named),
     ...(answer !== undefined && {
-      200: { description: common.answer, schema: either(answer), ...(example !== undefined && { example }) },
+      200: {
+        description: common.answer,
+        ...(isForwarded && { headers: forwardedHeaders }),
+        schema: either(answer),
+        ...(example !== undefined && { example }),
+      },
     }),
     ...statuses,
   }
@@ -137,6 +145,7 @@ function operationOf(tag, given, file, shared) {
     example,
     wrapped,
     errors,
+    isForwarded,
     body,
     ...statuses
   } = given
@@ -150,7 +159,7 @@ function operationOf(tag, given, file, shared) {
     ...(use.security !== undefined && { security: use.security }),
     ...(all.length > 0 && { parameters: all }),
     ...(body !== undefined && { requestBody: { required: true, content: contentOf(body) } }),
-    responses: responsesOf({ operation: id, answer, example, wrapped, errors, body, statuses }, file, use),
+    responses: responsesOf({ operation: id, answer, example, wrapped, errors, isForwarded, body, statuses }, file, use),
   }
 }
 

@@ -32,6 +32,7 @@ type ContentByType = Readonly<Record<string, { readonly schema: JsonSchema; read
 
 interface DescribedResponse {
   readonly content?: ContentByType
+  readonly headers?: Readonly<Record<string, { readonly description: string }>>
   readonly $ref?: never
 }
 
@@ -117,10 +118,20 @@ export function misfit(schema: JsonSchema, value: unknown): string {
   return ajv.validate(parsed, value) ? '' : ajv.errorsText()
 }
 
+/** Headers that are described for all responses, or that only the HTTP client, a cache or a browser reads. */
+const ofManyResponses: ReadonlySet<string> = new Set([
+  ...['fiware-correlator', 'content-type', 'content-length', 'content-disposition', 'date', 'connection', 'keep-alive'],
+  ...['transfer-encoding', 'cache-control', 'x-accel-buffering', 'content-security-policy'],
+  ...['x-content-type-options', 'referrer-policy', 'vary'],
+])
+
 /** Why a response is not as it is described; empty when it is. */
 export function undescribed(operation: Described, { status, headers, text, json }: Reply): string {
   const response = responseTo(operation, status)
   if (response === undefined) return `status ${status} is not described: ${text}`
+  const names = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()))
+  const header = [...headers.keys()].find((name) => !ofManyResponses.has(name) && !names.has(name))
+  if (header !== undefined) return `status ${status} has the header ${header}, which is not described`
   const type = headers.get('content-type')?.split(';')[0]
   if (text === '') return response.content === undefined ? '' : `status ${status} has no body`
   const content = response.content?.[type ?? '']

@@ -1,4 +1,5 @@
 import { t as root, test } from 'tap'
+import { freePort } from '../../bench/free-port.js'
 import { needsTrust } from '../../src/http/management-access.js'
 import { type Reply, RunningBroker } from '../running.js'
 import { type Described, described, exampleIn, responseTo, targetOf, undescribed } from './given-description.js'
@@ -61,6 +62,50 @@ test('every example works, and every response is as it is described', async (t) 
     if (!isGone && operationId !== 'showDescription') t.notMatch(reply.text, /"code":"[45]/, operationId)
     remember(each, reply)
   }
+})
+
+test('an update whose provider is down has the header that says so, as it is described', async (t) => {
+  const port = await freePort()
+  const registered = await broker.send('POST', '/v2/registrations', {
+    dataProvided: { entities: [{ id: 'Gate1', type: 'Gate' }, { id: 'Gate1' }] },
+    provider: { http: { url: `http://127.0.0.1:${port}` } },
+  })
+  t.equal(registered.status, 201)
+  const v2Attribute = { value: 1, type: 'Number' }
+  const v1Attribute = { name: 'open', type: 'Number', value: '1' }
+  const given: Readonly<Record<string, Omit<Change, 'verb'>>> = {
+    updateAttributes: { target: '/v2/entities/Gate1/attrs?type=Gate', body: JSON.stringify({ open: v2Attribute }) },
+    replaceAttributes: { target: '/v2/entities/Gate1/attrs?type=Gate', body: JSON.stringify({ open: v2Attribute }) },
+    updateAttribute: { target: '/v2/entities/Gate1/attrs/open?type=Gate', body: JSON.stringify(v2Attribute) },
+    updateValue: { target: '/v2/entities/Gate1/attrs/open/value?type=Gate', body: '1' },
+    updateBatch: {
+      body: JSON.stringify({ actionType: 'update', entities: [{ id: 'Gate1', type: 'Gate', open: v2Attribute }] }),
+    },
+    updateContext: {
+      body: JSON.stringify({
+        updateAction: 'UPDATE',
+        contextElements: [{ id: 'Gate1', type: 'Gate', attributes: [v1Attribute] }],
+      }),
+    },
+    updateEntityOfId: { target: '/v1/contextEntities/Gate1' },
+    updateEntityOfIdWithAttributes: { target: '/v1/contextEntities/Gate1/attributes' },
+    updateAttributeOfId: { target: '/v1/contextEntities/Gate1/attributes/open' },
+    updateAttributeInstanceOfId: { target: '/v1/contextEntities/Gate1/attributes/open/north' },
+    updateEntityOfTypeAndId: { target: '/v1/contextEntities/type/Gate/id/Gate1' },
+    updateAttributeOfTypeAndId: { target: '/v1/contextEntities/type/Gate/id/Gate1/attributes/open' },
+    updateAttributeInstanceOfTypeAndId: { target: '/v1/contextEntities/type/Gate/id/Gate1/attributes/open/north' },
+  }
+  const failed = new Set<string>()
+  for (const each of described) {
+    const { operationId } = each.operation
+    const change = given[operationId]
+    if (change === undefined) continue
+    const reply = await send(each, change)
+    t.equal(undescribed(each, reply), '', operationId)
+    if (reply.headers.get('rigel-forwarding-error') === `http://127.0.0.1:${port}/: connection refused`)
+      failed.add(operationId)
+  }
+  t.same([...failed].toSorted(), Object.keys(given).toSorted())
 })
 
 /** Requests that no operation carries out, by what is wrong with them. */
