@@ -53,7 +53,7 @@ export type ProviderFailure =
   | { readonly kind: 'responseRefusing'; readonly status: number }
 
 /** What a failure is, in a few words: `connection refused`. */
-export function reasonText(failure: ProviderFailure): string {
+export function providerFailureText(failure: ProviderFailure): string {
   switch (failure.kind) {
     case 'unreachable':
       return failure.reason

@@ -17,7 +17,7 @@ import {
   type ProviderOperation,
   type ProviderRequest,
   type ProviderResponse,
-  reasonText,
+  providerFailureText,
   urlOf,
   urlText,
 } from './provider-request.js'
@@ -165,7 +165,7 @@ export class Providers {
     result: Result<unknown, ProviderFailure>,
   ): void {
     const { headers, body } = request
-    const failure = result.ok ? undefined : reasonText(result.error)
+    const failure = result.ok ? undefined : providerFailureText(result.error)
     // A client that goes says nothing about the provider.
     if (request.gone?.aborted !== true) {
       this.#settings.attempted(urlText(request), failure)

@@ -8,7 +8,7 @@ import { now } from '../../time.js'
 import type { StatusText } from '../operations/api.js'
 import type { Forwarder, ForwardResult } from './forwarder.js'
 import type { ParsedUpdateResponse, ResponseElement, ResponseEntity } from './provider-format.js'
-import { type NgsiForm, type ProviderFailure, reasonText } from './provider-request.js'
+import { type NgsiForm, type ProviderFailure, providerFailureText } from './provider-request.js'
 import { attributeKey, entityKey } from './query-plan.js'
 import { type Lacking, planUpdate, type Share, type Sharing, type UpdateForward } from './update-plan.js'
 
@@ -76,7 +76,7 @@ const mostNamed = 8
  */
 function headersOf(results: readonly ForwardedUpdate[]): Readonly<Record<string, string>> {
   const failures = results.flatMap(({ forward, response }) =>
-    response.ok ? [] : `${providerShown(forward.provider)}: ${reasonText(response.error)}`,
+    response.ok ? [] : `${providerShown(forward.provider)}: ${providerFailureText(response.error)}`,
   )
   return failures.length === 0 ? {} : { 'Rigel-Forwarding-Error': failures.slice(0, mostNamed).join(', ') }
 }
