@@ -72,8 +72,8 @@ test('frames count all requests of all front ends, and all commands of the parti
 
 test('a viewer who asks for it is sent what happened before, on whichever front end, and nobody else is', async (t) => {
   const updates = ({ updates: [, ...counts] }: LiveSample) => counts.reduce((sum, count) => sum + count, 0)
-  for (let opened = 0; opened < 4; opened += 1) {
-    const viewer = await EventReader.open(`${live}?history=1800`)
+  for (const history of ['1800', 'all', '1800', 'all']) {
+    const viewer = await EventReader.open(`${live}?history=${history}`)
     await viewer.json('hello')
     const { samples } = (await viewer.json('history')) as LiveHistory
     const { time_ms } = await frameOf(viewer)
@@ -90,8 +90,8 @@ test('a viewer who asks for it is sent what happened before, on whichever front 
   for await (const { name } of other.all()) if (names.push(name) > 3) break
   other.close()
   t.notOk(names.includes('history'))
-  for (const history of ['1801', '-1', 'all']) {
-    t.equal((await broker.send('GET', `/admin/live?history=${history}`)).status, 400, history)
+  for (const query of ['history=1801', 'history=-1', 'history=ALL', 'histroy=300']) {
+    t.equal((await broker.send('GET', `/admin/live?${query}`)).status, 400, query)
   }
 })
 

@@ -299,7 +299,7 @@ export interface LiveDisk {
   readonly fullestMap: number
 }
 
-/** What charts show of the last seconds before the first frame, as many as `history` asks for, half an hour at most. */
+/** What charts show of the last seconds before the first frame, as many as `history` asks for; `all` is half an hour. */
 export interface LiveHistory {
   /** One for each five seconds, the oldest first; the last may be shorter. None of a time in which the process slept. */
   readonly samples: readonly LiveSample[]

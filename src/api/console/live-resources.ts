@@ -68,7 +68,8 @@ const history_bytes = 2 ** 20
 
 function preparedLive(request: ApiRequest, watch: (watched: Watched) => ApiResponse): Prepared {
   const given = new GivenParameters(request, ['history'])
-  const history_s = given.whole('history', 0, 0, historyKept_s)
+  const isAll = request.parameters.get('history') === 'all'
+  const history_s = isAll ? historyKept_s : given.whole('history', 0, 0, historyKept_s)
   const sees = request.client.isTrusted ? 'names' : 'counts'
   return given.prepared(async () => watch({ feed: 'live', sees, history_s }))
 }

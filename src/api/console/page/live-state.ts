@@ -34,8 +34,6 @@ export const series = new Series()
 /** Restarts of the broker that the console has seen, in milliseconds since 1970. */
 export const restarts = new Observable<readonly number[]>([])
 
-/** The seconds that the broker tells of the time before, which is all that it keeps. */
-const remembered_s = 1800
 /** The number of restarts that are marked. */
 const manyRestarts = 50
 /** The number of frames that are kept, to subtract the first from the last. */
@@ -46,7 +44,7 @@ let frames: WholeFrame[] = []
 
 /** Follows the live figures from now on. */
 export function followLive(): void {
-  readStream(`/admin/live?history=${remembered_s}`, {
+  readStream('/admin/live?history=all', {
     opened: () => connection.set({ kind: 'open' }),
     event: (name, text) => {
       if (name === 'hello') greet(fromJson(text))
