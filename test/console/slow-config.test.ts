@@ -131,3 +131,41 @@ test('a setting has the value in force, where the data folder or a request has d
   t.equal((await other.send('PUT', '/admin/log?level=DEBUG')).status, 200)
   t.match(await of('-logLevel'), { value: 'DEBUG', source: 'changed while running', byDefault: 'WARN' })
 })
+
+test('a setting that requests have changed has its value at the start beside the one in force', async (t) => {
+  const flags = ['-mutexTimeStat', '-silent', '-t', '180-181,21', '-logLineMaxSize', '20000']
+  const started = await RunningBroker.start(t, flags)
+  const of = async (flag: string) => {
+    const { settings } = (await started.send('GET', '/admin/config')).json as Configuration
+    const { value, source, atStart } = settings.find((each) => each.flag === flag) ?? {}
+    return { value, source, atStart }
+  }
+  t.same(await of('-logLevel'), { value: 'ERROR', source: '-silent', atStart: undefined })
+  t.same(await of('-silent'), { value: 'true', source: 'command line', atStart: undefined })
+  t.same(await of('-statSemWait'), { value: 'true', source: '-mutexTimeStat', atStart: undefined })
+  t.same(await of('-t'), { value: '180-181,21', source: 'command line', atStart: undefined })
+  for (const path of [
+    '/admin/log?level=DEBUG&lineMaxSize=30000&infoPayloadMaxSize=10&deprecate=true',
+    '/admin/stats?semWait=false&counters=true&timing=true&notifQueue=true',
+    '/log/verbose/3',
+    '/log/trace/42',
+  ]) {
+    t.equal((await started.send('PUT', path)).status, 200, path)
+  }
+  const changed = { source: 'changed while running' } as const
+  t.same(await of('-logLevel'), { value: 'DEBUG', ...changed, atStart: 'ERROR' })
+  t.same(await of('-silent'), { value: 'false', ...changed, atStart: 'true' })
+  t.same(await of('-logLineMaxSize'), { value: '30000', ...changed, atStart: '20000' })
+  t.same(await of('-logInfoPayloadMaxSize'), { value: '10', ...changed, atStart: '5120' })
+  t.same(await of('-logDeprecate'), { value: 'true', ...changed, atStart: 'false' })
+  t.same(await of('-verbose'), { value: '3', ...changed, atStart: '0' })
+  t.same(await of('-t'), { value: '42', ...changed, atStart: '21, 180-181' })
+  for (const flag of ['-statSemWait', '-mutexTimeStat'])
+    t.same(await of(flag), { value: 'false', ...changed, atStart: 'true' })
+  for (const flag of ['-statCounters', '-statTiming', '-statNotifQueue'])
+    t.same(await of(flag), { value: 'true', ...changed, atStart: 'false' })
+  t.equal((await started.send('DELETE', '/log/trace')).status, 200)
+  t.same(await of('-t'), { value: 'none', ...changed, atStart: '21, 180-181' })
+  t.equal((await started.send('PUT', '/log/trace/21,180-181')).status, 200)
+  t.same(await of('-t'), { value: '180-181,21', source: 'command line', atStart: undefined })
+})

@@ -219,7 +219,7 @@ test('each flag leads into the reference', needsBrowser, async (t) => {
 })
 
 test('settings show the value in force beside the default, and those alone that differ', needsBrowser, async (t) => {
-  const { tab } = all()
+  const { broker, tab } = all()
   await tab.show('settings')
   const { page } = tab
   const row = (flag: string) => page.getByRole('row', { name: flag, exact: false }).filter({ hasText: flag })
@@ -230,6 +230,10 @@ test('settings show the value in force beside the default, and those alone that 
   await row('-mailboxSize').waitFor({ state: 'detached' })
   t.equal(await row('-localIp').count(), 1)
   t.match(page.url(), /differing=only/)
+  t.equal((await broker.send('PUT', '/admin/stats?timing=true')).status, 200)
+  await page.reload()
+  t.match(await row('-statTiming').textContent(), /true.*changed while running, at the start false/)
+  t.equal((await broker.send('PUT', '/admin/stats?timing=false')).status, 200)
 })
 
 test('a subscription is ended when it was agreed to, and not before', needsBrowser, async (t) => {

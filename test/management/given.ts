@@ -13,6 +13,7 @@ import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/broker/o
 import type { SubscriptionService } from '../../src/broker/services/broker.js'
 import { EventStreams } from '../../src/broker/services/event-stream.js'
 import type { BackupService } from '../../src/broker/services/services.js'
+import { readOptions } from '../../src/flags/command-line.js'
 import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import type { Facts, Log } from '../../src/observe/log/log.js'
 import { type TraceArea, traceArea } from '../../src/observe/log/trace.js'
@@ -53,9 +54,11 @@ export function management(changed: Partial<ManagementParts> = {}) {
     backups: noBackups,
     ...changed,
   }
+  const run = readOptions([], {})
+  if (run.kind !== 'run') throw new Error('the defaults are a command line')
   const resources = [
     ...managementResources(parts),
-    ...configResources({ settings: [], options: { dbPath: '.' }, measures }),
+    ...configResources({ settings: run.settings, options: run.options, measures }),
     ...slowResources(parts),
     ...liveResources({
       feeds: nothingToSee,

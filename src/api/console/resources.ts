@@ -3,17 +3,16 @@ import type { ApiRequest, Prepared, Resource } from '../../broker/operations/api
 import { json } from '../../broker/operations/response.js'
 import type { Setting } from '../../flags/command-line.js'
 import type { Options } from '../../flags/settings.js'
-import { halfTheProcessors } from '../../machine.js'
 import type { Log } from '../../observe/log/log.js'
 import { traceArea } from '../../observe/log/trace.js'
 import type { Measures } from '../../observe/measure/measures.js'
 import { mostSlow } from '../../observe/measure/slow-requests.js'
 import { ok } from '../../result.js'
 import { formatVersion } from '../../storage/folder/folder-format.js'
-import { logLevels } from '../../threads/shared-memory/switches.js'
 import { libraryVersions, versionFacts } from '../../version.js'
 import { logChange, operation, type ProcessPeers } from '../management/parts.js'
 import { censusViews, entityViews } from './entities.js'
+import { settingsInForce } from './settings-in-force.js'
 import type { Configuration, SlowList } from './shapes.js'
 import { alarmViews, receiverViews, registrationViews } from './stored-lists.js'
 import { subscriptionViews } from './subscriptions.js'
@@ -33,7 +32,7 @@ export function viewResources(parts: ConsoleParts): readonly Resource[] {
 
 interface ConfigParts {
   readonly settings: readonly Setting[]
-  readonly options: Pick<Options, 'dbPath'>
+  readonly options: Options
   readonly measures: Measures
 }
 
@@ -52,21 +51,9 @@ export function configResources({ settings, options, measures }: ConfigParts): r
       used_bytes: sizes().reduce((sum, bytes) => sum + bytes, 0),
     },
     traceAreas: traceArea,
-    settings: settings.map((setting) => settingInForce(setting, measures)),
+    settings: settingsInForce(settings, options, measures),
   })
   return [view('/admin/config', () => ok(() => json(shown())))]
-}
-
-/** The setting with the value that the broker works with, where it has decided or changed that itself. */
-function settingInForce(setting: Setting, { threads, switches }: Measures): Setting {
-  if (setting.flag === '-partitions') {
-    const isOfFolder = setting.source === 'default' && threads.partitions !== halfTheProcessors
-    return { ...setting, value: String(threads.partitions), ...(isOfFolder && { source: 'data folder' }) }
-  }
-  if (setting.flag === '-httpThreads') return { ...setting, value: String(threads.frontEnds) }
-  if (setting.flag !== '-logLevel') return setting
-  const value = logLevels[switches.get('logLevel')] ?? setting.value
-  return value === setting.value ? setting : { ...setting, value, source: 'changed while running' }
 }
 
 interface SlowParts {

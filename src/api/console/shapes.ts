@@ -44,8 +44,13 @@ export interface ShownSetting {
   readonly flag: string
   /** The value in force; `***` for secrets. */
   readonly value: string
-  /** `command line`, `default`, the name of a variable, `data folder`, or `changed while running`. */
+  /**
+   * `command line`, `default`, the name of a variable, `data folder`, another flag that means the same, or `changed while
+   * running`.
+   */
   readonly source: string
+  /** The value at the start; only of a setting that was changed while the broker runs. */
+  readonly atStart?: string
   readonly byDefault: string
   /** The values that it takes, as the help shows them. */
   readonly takes: string

@@ -106,9 +106,9 @@ function About({ configuration }: { readonly configuration: Configuration }) {
   )
 }
 
-/** Whether something else than the default is in force; of a secret only that it was given is known. */
-function isDiffering({ source, value, byDefault }: ShownSetting): boolean {
-  return source !== 'default' && value !== byDefault
+/** Whether something else than the default is in force, or than at the start; of a secret only that it was given is known. */
+function isDiffering({ source, value, byDefault, atStart }: ShownSetting): boolean {
+  return (source !== 'default' && value !== byDefault) || atStart !== undefined
 }
 
 const columns: readonly Column<ShownSetting>[] = [
@@ -126,7 +126,12 @@ const columns: readonly Column<ShownSetting>[] = [
   { name: 'default', cell: ({ byDefault }) => byDefault, order: ({ byDefault }) => byDefault },
   {
     name: 'from',
-    cell: ({ source }) => (source === 'default' ? <span class="quiet">default</span> : <b>{source}</b>),
+    cell: ({ source, atStart }) => (
+      <>
+        {source === 'default' ? <span class="quiet">default</span> : <b>{source}</b>}
+        {atStart !== undefined && <span class="stored">, at the start {atStart}</span>}
+      </>
+    ),
     order: ({ source }) => source,
     isMinor: true,
   },
