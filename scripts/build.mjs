@@ -80,9 +80,23 @@ async function finish(yaml) {
   await import('./build-facts.mjs')
 }
 
-const installed = installedCompiler()
-if (installed !== undefined) {
-  tell('Building Rigel, 1 of 2: compiling the sources, which takes half a minute to two minutes')
-  run(installed, '--build')
-  await finish(await import('yaml'))
-} else if (!isUpToDate()) await buildWithFetchedPackages()
+async function build() {
+  const installed = installedCompiler()
+  if (installed !== undefined) {
+    tell('Building Rigel, 1 of 2: compiling the sources, which takes half a minute to two minutes')
+    run(installed, '--build')
+    await finish(await import('yaml'))
+  } else if (!isUpToDate()) await buildWithFetchedPackages()
+}
+
+/** Ends a build that failed. What an earlier build has made stays, and whoever starts it should know. */
+function end(fault) {
+  // The compiler has shown its own errors.
+  const isOfCompiler = fault instanceof Error && 'status' in fault
+  if (!isOfCompiler) process.stderr.write(`${fault instanceof Error ? fault.stack : fault}\n`)
+  const left = isFirst ? '' : ' dist still has the program of the last build that succeeded, without the changes since.'
+  process.stderr.write(`The build has failed.${left}\n`)
+  process.exit(1)
+}
+
+await build().catch(end)
