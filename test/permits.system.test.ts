@@ -218,7 +218,10 @@ test('an orderly end is over at its limit, whatever is under way', async (t) => 
   await until(() => !(provider.received.length < 1 || receiver.received.length < 1))
   t.equal(await broker.end('SIGTERM'), 0)
   under.destroy()
-  t.match(broker.output, /given up at the end of -shutdownTimeout/)
+  const given = /given up at the end of -shutdownTimeout: (\d+ requests)"/.exec(broker.output)?.[1]
+  t.match(given, /requests/)
+  const last = broker.output.trim().split('\n').at(-1) ?? ''
+  t.match(JSON.parse(last), { op: 'main:stop', msg: `ended, not in order: ${given} given up` })
 })
 
 test('not even a turn that does not end keeps the process from its end', async (t) => {
@@ -230,7 +233,11 @@ test('not even a turn that does not end keeps the process from its end', async (
   under.send(broker, '/v1/updateContext', { contextElements: [level('Silo-1', '2')], updateAction: 'APPEND' })
   await inFlight(broker, 2)
   await broker.end('SIGTERM')
-  t.match(broker.output, /what was under way was given up/)
+  const last = broker.output.trim().split('\n').at(-1) ?? ''
+  t.match(JSON.parse(last), {
+    op: 'main:stop',
+    msg: 'ended, not in order: requests given up; a thread does not end, so the process kills itself',
+  })
   await under.allOver()
   t.same(under.statuses, [])
 })

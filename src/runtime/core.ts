@@ -49,7 +49,7 @@ import { FrontEnds } from './front-ends.js'
 import { GuardedEndpoints } from './guarded-endpoints.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
-import { endInOrder } from './orderly-end.js'
+import { type Ending, endInOrder, endingParts, type GivenUp } from './orderly-end.js'
 import { configuredKeys, reloadFiles } from './reload-files.js'
 import {
   type BrokerPlan,
@@ -84,6 +84,13 @@ const etcdResponse_ms = 5000
 
 /** How long work may take to notice that the time for an orderly end is over. */
 const closing_ms = 250
+
+/** Told what becomes of an orderly end while it goes on. */
+interface EndReports {
+  readonly ended: (part: Ending) => void
+  /** The number of requests that were given up at the limit. */
+  readonly gaveUp: (requests: number) => void
+}
 
 type FrontThread = LinkedThread<FrontEndTask & Pick<ThreadPorts, 'log'> & FrontPorts, FrontOperations>
 
@@ -373,20 +380,30 @@ export class Core {
   }
 
   /**
-   * Ends in order. Gives the number of requests that were given up at the limit [management 12.2], or undefined when
-   * something (a turn, a silent thread) was still under way a moment after it.
+   * Ends in order, or as far as that is possible in the time: within a moment after the limit. Gives what was given up [management
+   * 12.2].
    */
-  async drain(limit_ms: number): Promise<number | undefined> {
+  async drain(limit_ms: number): Promise<GivenUp> {
     this.#measures.end()
-    const late = sleep(limit_ms + closing_ms, undefined)
-    return Promise.race([this.#drained(limit_ms), late])
+    const ended = new Set<Ending>()
+    let requests = 0
+    const drained = this.#drained(limit_ms, {
+      ended: (part) => {
+        ended.add(part)
+        this.#log.trace('shutdown', `ended: ${part}`)
+      },
+      gaveUp: (count) => {
+        requests = count
+      },
+    })
+    await Promise.race([drained, sleep(limit_ms + closing_ms)])
+    return { requests, parts: endingParts(ended) }
   }
 
   /** All parts share one time limit. */
-  async #drained(limit_ms: number): Promise<number> {
+  async #drained(limit_ms: number, { ended, gaveUp }: EndReports): Promise<void> {
     const until = performance.now() + limit_ms
     const left_ms = (): number => Math.max(0, until - performance.now())
-    let givenUp = 0
     this.#cluster?.ending(Math.min(limit_ms / 4, etcdResponse_ms))
     const steps = {
       sweeper: () => this.#sweeper?.stop(),
@@ -395,7 +412,7 @@ export class Core {
       frontEnds: async () => {
         const fronts = [this.#front?.stop(left_ms()) ?? 0, ...this.#threads.map(stopThread(left_ms()))]
         const stopped = await Promise.all(fronts)
-        givenUp = stopped.reduce((sum, each) => sum + each, 0)
+        gaveUp(stopped.reduce((sum, each) => sum + each, 0))
       },
       clocks: () => this.#delivery?.stopClocks(),
       courier: () => this.#delivery?.drainCourier(left_ms()),
@@ -405,8 +422,7 @@ export class Core {
       membership: () => this.#cluster?.leave(),
       engine: () => this.#cluster?.end(),
     }
-    await endInOrder(steps, (part) => this.#log.trace('shutdown', `ended: ${part}`))
-    return givenUp
+    await endInOrder(steps, ended)
   }
 
   /**

@@ -14,6 +14,7 @@ import { announcement, readyText, startLine } from './announcement.js'
 import { Core, readersOf } from './core.js'
 import { exitCodes } from './exit-codes.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
+import { givenUpText } from './orderly-end.js'
 import { portHolder } from './port-holder.js'
 import { configuredKeys } from './reload-files.js'
 import { watchStart } from './start-watch.js'
@@ -167,13 +168,13 @@ export class Life {
 
   async #endInOrder(code: number): Promise<void> {
     await this.#started
-    const givenUp = this.#core ? await this.#core.drain(this.#options.shutdownTimeout_s * 1000) : 0
-    if (givenUp === undefined)
-      this.#log.warn('main:stop', 'what was under way was given up at the end of -shutdownTimeout')
-    else if (givenUp > 0)
-      this.#log.warn('main:stop', `${givenUp} requests were given up at the end of -shutdownTimeout`)
-    const halted = givenUp !== undefined || (await this.#halted())
-    if (givenUp !== undefined) this.#log.life('main:stop', 'ended in order', { uptime_s: Math.round(process.uptime()) })
+    const givenUp = await this.#core?.drain(this.#options.shutdownTimeout_s * 1000)
+    const what = givenUp && givenUpText(givenUp)
+    if (what !== undefined) this.#log.warn('main:stop', `given up at the end of -shutdownTimeout: ${what}`)
+    const halted = givenUp === undefined || givenUp.parts.length === 0 || (await this.#halted())
+    const how = what === undefined ? 'ended in order' : `ended, not in order: ${what} given up`
+    const kill = halted ? '' : '; a thread does not end, so the process kills itself'
+    this.#log.life('main:stop', `${how}${kill}`, { uptime_s: Math.round(process.uptime()) })
     await this.#log.flush()
     this.#exit(code, halted)
   }

@@ -87,6 +87,43 @@ export function endInOrder(
   })
 }
 
+/** What an orderly end has given up because its time was over. */
+export interface GivenUp {
+  readonly requests: number
+  /** Parts that had begun to end and were not done. */
+  readonly parts: readonly Ending[]
+}
+
+/** The parts that are ending: no part uses them any more, and they have not ended. */
+export function endingParts(ended: ReadonlySet<Ending>): readonly Ending[] {
+  const parts = Object.keys(partsUsed).filter(isEnding)
+  const left = parts.filter((part) => !ended.has(part))
+  return left.filter((part) => !left.some((user) => partsUsed[user].includes(part)))
+}
+
+/** What the work of a part is, where it was given up. */
+const work: Readonly<Record<Ending, string>> = {
+  sweeper: 'the removal of expired entities',
+  handover: 'the hand-over of partitions to other nodes',
+  frontEnds: 'requests',
+  clocks: 'the clocks of subscriptions',
+  courier: 'attempts to notify',
+  coordinatorStore: 'changes of subscriptions and registrations',
+  nodeLinks: 'requests to other nodes',
+  partitions: 'turns of partitions',
+  membership: 'the leave from the cluster',
+  engine: 'requests to etcd',
+}
+
+/** What was given up, for a line of the log; undefined for nothing. */
+export function givenUpText({ requests, parts }: GivenUp): string | undefined {
+  const texts = [
+    ...(requests === 0 ? [] : [requests === 1 ? '1 request' : `${requests} requests`]),
+    ...parts.map((part) => work[part]),
+  ]
+  return texts.length === 0 ? undefined : texts.join(', ')
+}
+
 function isEnding(name: string): name is Ending {
   return Object.hasOwn(partsUsed, name)
 }

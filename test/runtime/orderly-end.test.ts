@@ -1,5 +1,13 @@
 import { test } from 'tap'
-import { type Ending, type EndState, endInOrder, endTransition, partsUsed } from '../../src/runtime/orderly-end.js'
+import {
+  type Ending,
+  type EndState,
+  endInOrder,
+  endingParts,
+  endTransition,
+  givenUpText,
+  partsUsed,
+} from '../../src/runtime/orderly-end.js'
 import { Random } from '../replica/schedule.js'
 
 const parts = Object.keys(partsUsed) as Ending[]
@@ -51,4 +59,21 @@ test('parts end one after the other, and a part that cannot be ended ends the or
   ended.length = 0
   await t.rejects(fails, { message: 'a turn failed' })
   t.notOk(ended.includes('engine'))
+})
+
+test('what an orderly end gives up is named: requests, and the parts that were ending, not those that wait for them', async (t) => {
+  t.same(endingParts(new Set(parts)), [])
+  t.equal(givenUpText({ requests: 0, parts: [] }), undefined)
+  t.equal(givenUpText({ requests: 1, parts: [] }), '1 request')
+  const ended = new Set<Ending>([
+    'sweeper',
+    'handover',
+    'frontEnds',
+    'clocks',
+    'courier',
+    'coordinatorStore',
+    'nodeLinks',
+  ])
+  t.same(endingParts(ended), ['partitions'])
+  t.equal(givenUpText({ requests: 2, parts: endingParts(ended) }), '2 requests, turns of partitions')
 })
