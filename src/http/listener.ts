@@ -50,7 +50,7 @@ export class Listener {
     this.#context = context
     this.#application = new Application(resources, (...request) => this.#serve(...request))
     this.#connections = new ConnectionTable(context, limits, (connection) =>
-      this.#malformed.refuseWith(connection, 408),
+      this.#malformed.refuseWith(connection, 408, 'it did not arrive in time'),
     )
     this.#malformed = new MalformedInput(context, limits.maxHead_bytes, this.#connections, (incoming) =>
       this.#application.route(incoming, undefined),

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { ConnectionTable } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
 import type { ServerContext } from './request-context.js'
+import { logRefusedInput } from './request-log.js'
 
 /** Answers what Node's parser has refused: malformed HTTP, too long or too slow heads, and verbs that it does not know [management 11.5]. */
 export class MalformedInput {
@@ -34,17 +35,17 @@ export class MalformedInput {
     if (connection === undefined || connection.socket.bytesRead === 0) return void socket.destroy()
     const { code = '' } = fault
     const unknown = this.#unknownVerbs.get(socket)
-    if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.refuseWith(connection, 408)
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.refuseWith(connection, 408, fault.message)
     else if (!code.startsWith('HPE_')) socket.destroy()
     else if (unknown !== undefined) this.#gather(connection, unknown, fault.rawPacket)
     // What comes after the last request of a connection is not looked at.
     else if (code === 'HPE_CLOSED_CONNECTION' || connection.closing) return
     // Nobody waits for a response to half a request.
     else if (code === 'HPE_INVALID_EOF_STATE') connection.refuseWith(undefined)
-    else if (code === 'HPE_HEADER_OVERFLOW') this.refuseWith(connection, 431)
+    else if (code === 'HPE_HEADER_OVERFLOW') this.refuseWith(connection, 431, fault.message)
     else {
       const at = unknownVerbAt(fault)
-      if (at === undefined || connection.reading !== undefined) this.refuseWith(connection, 400)
+      if (at === undefined || connection.reading !== undefined) this.refuseWith(connection, 400, fault.message)
       else {
         const head = new UnknownVerbHead(this.#maxHead_bytes)
         this.#unknownVerbs.set(socket, head)
@@ -53,9 +54,17 @@ export class MalformedInput {
     }
   }
 
-  /** Refuses what came with nothing but a status, after the responses before it, and closes the connection. */
-  refuseWith(connection: ClientConnection, status: 400 | 408 | 431): void {
-    if (!connection.refuseWith(status)) return
+  /**
+   * Refuses what came with nothing but a status, after the responses before it, and closes the connection. `fault` says why, for
+   * the log. If it is a part of a request, that request has the line.
+   */
+  refuseWith(connection: ClientConnection, status: 400 | 408 | 431, fault: string): void {
+    const isOfRequest = connection.reading !== undefined
+    const end = () => {
+      connection.endWith(status)
+      if (!isOfRequest) logRefusedInput(this.#context, { status, peer: connection.peer, fault })
+    }
+    if (!connection.refuse(end, status)) return
     this.#context.meter.rejected(status === 431 ? 'too_large' : status === 408 ? 'timeout' : 'malformed')
   }
 
@@ -64,7 +73,7 @@ export class MalformedInput {
     if (connection.closing) return
     const found = bytes === undefined ? ({ kind: 'malformed' } as const) : head.add(bytes, connection.socket)
     if (found === undefined) return
-    if (found.kind === 'malformed') this.refuseWith(connection, 400)
+    if (found.kind === 'malformed') this.refuseWith(connection, 400, 'no HTTP behind an unknown method')
     else connection.refuse(() => this.#serveLast(found.incoming))
   }
 }

@@ -213,6 +213,30 @@ export class RequestLog {
   }
 }
 
+/** What came on a connection and is no request: its bytes say neither method nor path. */
+interface RefusedInput {
+  readonly status: number
+  readonly peer: string | undefined
+  /** What the parser could not read, in its words. */
+  readonly fault: string
+}
+
+/** The line of what the HTTP parser has refused, in place of that of a request [management 10.4, 11.5]. */
+export function logRefusedInput(parts: RequestLogParts, { status, peer, fault }: RefusedInput): void {
+  const { log, accessLog, transaction } = parts
+  const level = accessLevel(accessLog, true)
+  if (level === undefined || !log.shows(level)) return
+  const head = { method: '-', target: '-', service: '' }
+  const nothing = { requestBody: '', request_bytes: 0, responseBody: '', response_bytes: 0 }
+  const ended = { status, hasErrors: true, route: 'unknown', duration: 0n, ...nothing }
+  const from = clientAddressOf({}, peer)
+  const context = { ...lineContextOf({ correlator: '', headers: {} }), trans: transaction(), from }
+  const text = accessText(head, ended, { limit_bytes: 0, ofAllResponses: false })
+  const facts = { ...accessFacts(head, ended, context), fault }
+  if (level === 'INFO') log.info('http:answer', text, facts, context)
+  else log.warn('http:answer', text, facts, context)
+}
+
 function numbersOf(...areas: readonly TraceArea[]): AreaNumbers {
   return areas.map((area) => traceArea[area])
 }

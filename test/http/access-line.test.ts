@@ -160,6 +160,28 @@ test('a request that is refused with a bare status has a line too, and each of s
   )
 })
 
+test('what the HTTP parser refuses has a line with the reason, and one alone', async (t) => {
+  const { talk, access } = await given(t, { accessLog: 'errors', level: 'WARN' })
+  const broken = 'GET /v1/echo/a HTTP/1.1\r\nHost: h\r\nbroken header\r\n\r\n'
+  for (const text of [
+    broken,
+    `GET /v1/echo/a HTTP/1.1\r\nHost: h\r\n\r\n${broken}`,
+    'no request at all\r\n\r\n',
+    `GET /v1/echo/a HTTP/1.1\r\nHost: h\r\nLong: ${'x'.repeat(70_000)}\r\n\r\n`,
+  ]) {
+    const response = await talk(text)
+    const status = Number(/HTTP\/1\.1 (4\d\d) /.exec(response)?.[1])
+    t.equal(access.length, 1, text.slice(0, 40))
+    const [line] = access.splice(0)
+    t.match(line, { level: 'WARN', op: 'http:answer', message: `Request received: - -, response code: ${status}` })
+    t.match(line?.facts, { method: '-', path: '-', route: 'unknown', status, client: '127.0.0.1', fault: /\S/ })
+    t.same(Object.keys(line?.facts ?? {}), [...fixed, 'fault'])
+  }
+  const quiet = await given(t, { accessLog: 'off' })
+  await quiet.talk(broken)
+  t.same(quiet.access, [])
+})
+
 test('requests that are refused in overload have a line where one is wanted', async (t) => {
   const responses: ((response: ApiResponse) => void)[] = []
   const options = { accessLog: 'errors', level: 'WARN', requestPermits: 1, reqMaxWait_ms: 1 } as const

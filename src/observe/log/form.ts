@@ -123,7 +123,8 @@ function humanText(line: Line): string {
   const facts = Object.entries(line.facts ?? {}).flatMap(([name, value]) =>
     value === undefined || inMessage[line.op]?.has(name) === true ? [] : [`${name}=${value}`],
   )
-  const who = line.context === undefined ? [] : [`[${line.context.corr.slice(0, 8)}]`]
+  const corr = line.context?.corr.slice(0, 8) ?? ''
+  const who = corr === '' ? [] : [`[${corr}]`]
   const worker = line.partition === undefined ? [] : [`partition=${line.partition}`]
   const start = `${timeText(line).slice(11, 23)} ${line.level.padEnd(5)} ${line.op}  ${humanMessage(line)}`
   return oneLine([start, ...worker, ...facts, ...who].join(' '))
