@@ -28,7 +28,10 @@ async function runCommand(
   try {
     // Loaded on demand: a serving broker needs none of them.
     const { dataCommands } = await import('./commands/data-commands.js')
-    process.exitCode = await dataCommands[name]({ words, environment, output, errors })
+    const code = await dataCommands[name]({ words, environment, output, errors })
+    process.exitCode = code
+    // What a failed export has written is of no use, and its reader may take nothing more: the process does not wait for it.
+    if (name === 'export' && code !== exitCodes.ended) process.exit()
   } catch (fault) {
     errors.write(`rigel ${name}: ${fault instanceof Error ? fault.stack : fault}\n`)
     process.exitCode = exitCodes.internal

@@ -107,6 +107,21 @@ test('an export, a backup, a restore and a reshard that are interrupted say so, 
   t.match(await ran(exportCommand, [file, '-dbPath', restored]), { code: 0, errors: `${entities} entities` })
 })
 
+test('an export to a reader that takes nothing ends by the first signal', async (t) => {
+  const data = await filled(t)
+  const child = begun(['export', '-', '-dbPath', data])
+  if (child.stdout === null || child.stderr === null) throw new Error('the command has no pipes')
+  const errors = text(child.stderr)
+  // Not read: the first bytes have come, and the pipe is full soon.
+  await once(child.stdout, 'readable')
+  const ended = once(child, 'exit')
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  t.equal(child.exitCode, null, 'it waits for its reader')
+  child.kill('SIGTERM')
+  t.same(await ended, [1, null])
+  t.equal(await errors, 'nothing was exported: it was interrupted (SIGTERM)\n')
+})
+
 test('a second signal ends what does not look at the first one', async (t) => {
   const module = import.meta.resolve('../../src/data/offline/interruption.js')
   const source = `import { interruptibly } from ${JSON.stringify(module)}

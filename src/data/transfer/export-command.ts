@@ -55,7 +55,7 @@ async function exported(
   const progress = new Progress('export', 'records', stored.entityCount, errors)
   try {
     const counts = await interruptibly((interrupted) =>
-      writeExport(file, storedItems(stored, filter), shownBy(progress, interrupted)),
+      writeExport(file, storedItems(stored, filter), shownBy(progress, interrupted), interrupted),
     )
     progress.end()
     errors.write(`exported: ${countsText(counts)}\n`)
@@ -76,7 +76,7 @@ async function exportedFrom(
   try {
     const counts = await interruptibly((interrupted) => {
       const items = brokerItems({ ...address, interrupted }, filter, (what, reason) => lost.push(`${what}: ${reason}`))
-      return writeExport(file, items, shownBy(progress, interrupted))
+      return writeExport(file, items, shownBy(progress, interrupted), interrupted)
     })
     progress.end()
     errors.write(`exported: ${countsText(counts)}\n`)

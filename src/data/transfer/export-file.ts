@@ -16,16 +16,17 @@ const piece_characters = 2 ** 18
 
 /**
  * Writes an export to a file, or to the standard output for `-`; gives the number of items of each kind. A file gets its name
- * when it is complete and durable, so that an earlier export of that name stays until then; a failure, also one of `progressed`,
- * which is called now and then, leaves no file. The file
+ * when it is complete and durable, so that an earlier export of that name stays until then. A failure leaves no file; so does one
+ * of `progressed`, which is called now and then. `interrupted` also ends the wait for a reader of the standard output. The file
  * contains passwords of subscriptions, so only its owner may read it. Throws `CommandFailure`.
  */
 export async function writeExport(
   file: string,
   items: AsyncIterable<Item>,
   progressed: (items: number) => void,
+  interrupted?: AbortSignal,
 ): Promise<ItemCounts> {
-  if (file === '-') return written(new Output(undefined), items, progressed)
+  if (file === '-') return written(new Output(undefined, interrupted), items, progressed)
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new CommandFailure(`${file} is no file: name another one, or - for the standard output`)
   }
@@ -69,10 +70,13 @@ async function written(
 class Output {
   readonly #path: string | undefined
   readonly #stream: NodeJS.WritableStream
+  readonly #interrupted: AbortSignal | undefined
   #fault: unknown
 
-  constructor(path: string | undefined) {
+  /** `interrupted` ends the wait for a reader of the standard output; a file has none. */
+  constructor(path: string | undefined, interrupted?: AbortSignal) {
     this.#path = path
+    this.#interrupted = interrupted
     this.#stream =
       path === undefined ? process.stdout : createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true })
     this.#stream.on('error', (fault) => {
@@ -83,23 +87,38 @@ class Output {
   async write(text: string): Promise<void> {
     this.#check()
     if (this.#stream.write(text)) return
-    await new Promise<void>((resolve) => {
-      const goOn = (): void => {
-        this.#stream.off('drain', goOn).off('close', goOn)
-        resolve()
-      }
+    await this.#waitFor((goOn) => {
       this.#stream.on('drain', goOn).on('close', goOn)
+      return () => this.#stream.off('drain', goOn).off('close', goOn)
     })
-    this.#check()
   }
 
   async end(): Promise<void> {
-    if (this.#path === undefined) await new Promise<void>((resolve) => this.#stream.write('', () => resolve()))
-    else {
+    if (this.#path === undefined) {
+      await this.#waitFor((goOn) => {
+        this.#stream.write('', goOn)
+        return () => {}
+      })
+    } else {
       const closed = once(this.#stream, 'close').catch(() => {})
       this.#stream.end()
       await closed
     }
+    this.#check()
+  }
+
+  /** Waits for a reader that takes nothing, until the export is interrupted. `begin` gives what ends the wait. */
+  async #waitFor(begin: (goOn: () => void) => () => void): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const goOn = (): void => {
+        end()
+        this.#interrupted?.removeEventListener('abort', goOn)
+        resolve()
+      }
+      const end = begin(goOn)
+      this.#interrupted?.addEventListener('abort', goOn)
+    })
+    this.#interrupted?.throwIfAborted()
     this.#check()
   }
 
