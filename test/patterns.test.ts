@@ -20,6 +20,11 @@ const unproved: readonly { readonly file: string; readonly begins: string; reado
     begins: String.raw`((?:,(?:[ \t\r\n]+)?)?)\{`,
     why: 'a whole context element, with too many states to prove: no two parts that follow each other begin with the same character',
   },
+  {
+    file: 'src/api/ngsi2/parse/entity-scan.ts',
+    begins: String.raw`"([!$%*+,\-.0-9:@A-Z`,
+    why: 'an attribute with its metadata, with too many states to prove: members that follow each other differ in their names',
+  },
 ]
 
 /** Where patterns are made while the program runs, and what bounds them. None is. */

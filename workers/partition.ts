@@ -1,4 +1,5 @@
 import { rawUpdateInterpreter } from '../src/api/ngsi1/raw-update.js'
+import { rawBatchInterpreter } from '../src/api/ngsi2/raw-batch.js'
 import { rawWriteInterpreter } from '../src/api/ngsi2/single-write.js'
 import { rawId } from '../src/broker/services/raw-replies.js'
 import { unpackedWithClocks } from '../src/model/subscription/clocks.js'
@@ -95,7 +96,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const inbox = new Inbox({
     store,
     interpret: interpreter(log, () => measures.isOn('timing')),
-    idOf: ({ target, body }) => target?.id ?? rawId(body),
+    idOf: ({ target, body }) => (typeof target === 'object' ? target.id : rawId(body)),
     matcher,
     versions,
     bell: new Bell(memory.bell),
@@ -189,8 +190,12 @@ function waitingMeter(measures: Measures, partition: number): StorageMeter {
 
 /** Each API parses and answers its own raw updates. */
 function interpreter(log: Log, isTimed: () => boolean): Interpreter {
-  const [ngsi1, ngsi2] = [rawUpdateInterpreter(log, isTimed), rawWriteInterpreter(isTimed)]
-  return (raw) => (raw.target === undefined ? ngsi1(raw) : ngsi2(raw))
+  const ngsi1 = rawUpdateInterpreter(log, isTimed)
+  const [ofEntity, ofBatch] = [rawWriteInterpreter(isTimed), rawBatchInterpreter(isTimed)]
+  return (raw) => {
+    if (raw.target === undefined) return ngsi1(raw)
+    return raw.target === 'element' ? ofBatch(raw) : ofEntity(raw)
+  }
 }
 
 /** Sorted, so that a change which triggers very many subscriptions finds them in order. */

@@ -94,7 +94,11 @@ const interpret = rawUpdateInterpreter(undefined, () => false)
 
 /** Parses a raw update and answers it, as its partition does. */
 async function updateRaw(update: Broker['update'], raw: RawUpdate): ReturnType<Broker['rawUpdate']> {
-  const replies = await updateRawElements(update, { ...raw, elements: [{ id: raw.id, text: raw.body }] })
+  const replies = await updateRawElements(update, {
+    ...raw,
+    target: undefined,
+    elements: [{ id: raw.id, text: raw.body }],
+  })
   if (!replies.ok) return replies
   const [reply] = replies.value
   if (reply === undefined) throw new Error('an update without a reply')

@@ -32,6 +32,7 @@ const commands: readonly Command[] = [
   raw('{"id":"ä"}', { origin: { ...origin, via: 'x', isCustom: true } }),
   raw('{"id":"b"}', { origin: { ...origin, ends: true } }),
   raw('', { target: { id: id('c'), type: type('T'), name: 'level' } }),
+  raw('{"id":"d"}', { target: 'element' }),
 ]
 
 function raw(body: string, more: Partial<Extract<Command, { kind: 'rawUpdate' }>>): Command {
@@ -220,7 +221,7 @@ test('the format of the link is that of its number', async (t) => {
   hash.update(outcomesBody([unowned, undefined], 3)).update(laterOutcomesBody([{ batch: 3, at: 1, outcome: unowned }]))
   t.same(
     [linkFormat, hash.digest('hex').slice(0, 16)],
-    [7, '91c1b20c4e07103d'],
+    [8, '28f78908284ae38f'],
     'another form of a batch needs another number',
   )
 })

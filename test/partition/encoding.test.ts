@@ -87,7 +87,7 @@ const rawUpdate = fc.record(
     ...where,
     body: text,
     flags: fc.nat(127),
-    target: fc.option(target, { nil: undefined }),
+    target: fc.option(fc.oneof(target, fc.constant('element' as const)), { nil: undefined }),
     origin,
   },
   { noNullPrototype: true },

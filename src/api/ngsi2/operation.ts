@@ -19,6 +19,7 @@ import { onlyId, rawResponse } from '../../broker/services/raw-replies.js'
 import type { NotificationOptions, Options } from '../../flags/settings.js'
 import { hasForbiddenInId } from '../../model/context/entity.js'
 import type { DeprecatedUses } from '../../observe/measure/deprecated-uses.js'
+import { atOnce, noSteps, type Steps } from '../../slices.js'
 import { badInput, unavailable } from './errors.js'
 import { pathOfWrite } from './parameters.js'
 import { encodeWrite, partitionResponse, type SingleWrite } from './single-write.js'
@@ -52,19 +53,24 @@ interface PayloadWrite<Payload> extends Pick<OperationParts<Ngsi2Services, Paylo
    * For operations that can write a single entity: the request as such a write, whose payload the entity's partition may parse.
    */
   readonly single?: (request: ApiRequest) => SingleWrite
+  /** For operations that can write many entities: the work on a payload whose entities their partitions parse, if they may. */
+  readonly many?: (services: Ngsi2Services, request: ApiRequest) => Steps<Work | undefined>
 }
 
 /** An operation that writes its payload; a short payload with only one entity is parsed by the partition of that entity. */
 export function payloadWrite<Payload>({
   checksName = true,
   single,
+  many = () => noSteps(undefined),
   parse,
   work,
 }: PayloadWrite<Payload>): Unbound<Ngsi2Services> {
   return operation({
     use: 'write',
     check: checksName ? checkPath : checkId,
-    raw: single && ((request, services) => rawWork(services, request, single(request))),
+    raw:
+      single && ((request, services) => rawWork(services, request, single(request)) ?? atOnce(many(services, request))),
+    rawLong: (request, services) => many(services, request),
     parse,
     work,
   })

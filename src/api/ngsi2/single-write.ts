@@ -168,7 +168,7 @@ export function encodeWrite(write: Omit<SingleWrite, 'target'>): number {
 }
 
 /** Decodes the number of `encodeWrite`. */
-export function decodeWrite(number: number, target: RawTarget): SingleWrite {
+export function decodeWrite(number: number, target: SingleWrite['target']): SingleWrite {
   const action = updateActions[(number >> 5) & 7]
   const operation = writeOperations[number >> 8]
   if (action === undefined || operation === undefined) throw new Error(`no write is encoded as ${number}`)
@@ -190,7 +190,7 @@ export function decodeWrite(number: number, target: RawTarget): SingleWrite {
  */
 export function rawWriteInterpreter(isTimed: () => boolean): Interpreter {
   return ({ tenant, path, body, flags, target, origin }) => {
-    if (target === undefined) throw new Error('a raw write has no target')
+    if (typeof target !== 'object') throw new Error('a raw write has no target')
     const write = decodeWrite(flags, target)
     const since = isTimed() ? process.hrtime.bigint() : undefined
     const read = atOnce(readWrite(write, body))

@@ -89,7 +89,7 @@ export function respondTo(outcome: WriteOutcome, shown: string, success: ApiResp
   }
 }
 
-interface BatchItem {
+export interface BatchItem {
   readonly entity: Pick<EntityGiven, 'id' | 'type'>
   readonly outcome: WriteOutcome
 }

@@ -10,6 +10,7 @@ import { type WrittenEntity, writeAtProviders } from './forward/remote-writes.js
 import { type Ngsi2Call, type Ngsi2Services, pathOperation, payloadWrite } from './operation.js'
 import { optionsOf, pathOfWrite, updateTerms, writeOptionsOf } from './parameters.js'
 import { type EntityGiven, parseBatch, parseNotified } from './parse/entities.js'
+import { rawBatch } from './raw-batch.js'
 import {
   noContent,
   type RequestedWrite,
@@ -122,6 +123,7 @@ async function carryOut(call: Ngsi2Call, write: SingleWrite, entity: RequestedWr
 export const updateBatch = payloadWrite({
   // A batch takes the action of its payload.
   single: (request) => singleWrite(request, 'batch', 'APPEND', undefined),
+  many: rawBatch,
   parse: (request) => parseBatch(request.body, writeOptionsOf(request).form),
   work: (call, { action, entities }) => carryOutBatch(call, action, entities, { status: 204 }),
 })

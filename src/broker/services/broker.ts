@@ -41,6 +41,8 @@ export interface RawUpdate extends RawUpdateHead {
 /** An update of many entities, each element as it came. */
 export interface RawElements extends RawUpdateHead {
   readonly elements: readonly { readonly id: EntityId; readonly text: string }[]
+  /** Of NGSIv2 only. */
+  readonly target?: 'element' | undefined
 }
 
 /** A raw update without its payload. */

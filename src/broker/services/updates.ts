@@ -9,7 +9,7 @@ import type { OperationTimes } from '../../observe/measure/slow-requests.js'
 import { type Addressed, askAll } from '../../partition/mailbox/ask-all.js'
 import type { LostBatch, MailboxRefusal, Posted } from '../../partition/mailbox/batch.js'
 import type { BoundedMailbox } from '../../partition/mailbox/bounded-mailbox.js'
-import type { FailedReply, RawUpdateReply, Reply } from '../../partition/turn/commands.js'
+import type { FailedReply, RawUpdateCommand, RawUpdateReply, Reply } from '../../partition/turn/commands.js'
 import { err, ok, type Result } from '../../result.js'
 import { atOnce, inSlices, mapInSlices, type Steps } from '../../slices.js'
 import type { Sequence, SequenceCounter } from '../../threads/shared-memory/sequences.js'
@@ -58,26 +58,25 @@ export class Updates {
     const { tenant, path, id, body, flags, target, origin } = update
     const sequence = this.#parts.sequences.next()
     const command = { kind: 'rawUpdate', sequence, time: now(), tenant, path, body, flags, target, origin } as const
-    const parseStage = target === undefined ? 'jsonV1Parse' : 'jsonV2Parse'
     return this.#mailbox(tenant, id)
       .ask(command)
-      .then((result) => this.#rawReply(result, parseStage, client))
+      .then((result) => this.#rawReply(result, parseStageOf(target), client))
   }
 
   async rawElements(
     update: RawElements,
     client?: Client,
   ): Promise<Result<readonly (RawUpdateReply | ElementFailure)[], MailboxRefusal>> {
-    const { tenant, path, elements, flags, origin } = update
+    const { tenant, path, elements, flags, target, origin } = update
     const time = now()
     const sent = await this.#askAll(elements, ({ id, text }) => {
       const sequence = this.#parts.sequences.next()
-      const command = { kind: 'rawUpdate', sequence, time, tenant, path, body: text, flags, origin } as const
+      const command = { kind: 'rawUpdate', sequence, time, tenant, path, body: text, flags, target, origin } as const
       return { mailbox: this.#mailbox(tenant, id), command }
     })
     if (!sent.ok) return sent
     noteTurns(sent.value, client?.times)
-    if (this.#parts.timing.timingOn) this.#timeTurns(sent.value, client)
+    if (this.#parts.timing.timingOn) this.#timeTurns(sent.value, client, parseStageOf(target))
     const replies = mapInSlices(sent.value, rawReplyOrFailure)
     return ok(replies instanceof Promise ? await replies : replies)
   }
@@ -151,6 +150,10 @@ export class Updates {
     timing.stage('mongoBackend', BigInt(Math.max(0, decided_ns - parse_ns - render_ns)), request)
     timing.stage('mongoWriteWait', BigInt(committed_ns), request)
   }
+}
+
+function parseStageOf(target: RawUpdateCommand['target']): ParseStage {
+  return target === undefined ? 'jsonV1Parse' : 'jsonV2Parse'
 }
 
 function noteTurns(outcomes: Replied, times: OperationTimes | undefined): void {

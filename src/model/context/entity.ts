@@ -80,7 +80,8 @@ const forbiddenInIds = /[^!-~]|[&?/#]/
 
 const notInIdentifiers = /[^!-~]|[&?/#<>"'=;()]/
 
-const maxName_bytes = 256
+/** The most bytes of a name or type [context 4.2], [NGSIv2 context 4.1]. */
+export const maxName_bytes = 256
 
 /** Whether a text holds a character that is forbidden everywhere [context 4.1], [NGSIv2 context 4.1]. */
 export function hasForbidden(text: string): boolean {

@@ -22,8 +22,8 @@ export interface RawUpdateCommand {
   readonly body: string
   /** Options of the request, as a number that only the interpreter understands. */
   readonly flags: number
-  /** For updates of NGSIv2 only; their interpreter is chosen by it. */
-  readonly target?: RawTarget | undefined
+  /** For updates of NGSIv2 only; their interpreter is chosen by it. An element of a batch names its entity itself. */
+  readonly target?: RawTarget | 'element' | undefined
   readonly origin: Origin
 }
 

@@ -123,8 +123,8 @@ type PackedRun = readonly [
   correlator: string,
   token: PackedToken,
   via: PackedVia,
-  /** For updates of NGSIv2 only. */
-  target?: PackedTarget,
+  /** For updates of NGSIv2 only; 1 for elements of a batch. */
+  target?: PackedTarget | 1,
 ]
 
 type PackedTarget = readonly [id: string, type: string | 0, name: string | 0]
@@ -182,6 +182,7 @@ function packedRun({ first: { time, tenant, path, flags, target, origin }, seque
   const token = packedToken(origin, tenant)
   const via = packedVia(origin)
   if (target === undefined) return [sequences, time, tenant, path, flags, correlator, token, via]
+  if (target === 'element') return [sequences, time, tenant, path, flags, correlator, token, via, 1]
   const { id, type, name } = target
   return [sequences, time, tenant, path, flags, correlator, token, via, [id, type ?? 0, name ?? 0]]
 }
@@ -262,7 +263,7 @@ function unpacked(command: Exclude<PackedCommand, PackedRun>, bodies: Iterator<s
 function unpackRun(run: PackedRun, bodies: Iterator<string>, batch: Command[]): void {
   const [sequences, time, tenant, path, flags, correlator, token, via, packed] = run
   const shared = origin(correlator, unpackedToken(token, tenant), via)
-  const target = packed && unpackedTarget(packed)
+  const target = packed === 1 ? 'element' : packed && unpackedTarget(packed)
   for (const sequence of sequences) {
     batch.push({
       kind: 'rawUpdate',

@@ -56,7 +56,7 @@ export class AttributeGatherer {
 function* readKeyValue(name: string, tree: Tree): Steps<Result<GivenAttribute, ApiResponse>> {
   const value = scalarGiven(tree) ?? (yield* readValue(tree))
   if (!value.ok) return value
-  return checked({ name, type: undefined, value: value.value, given: tree, metadata: [] })
+  return checkedAttribute({ name, type: undefined, value: value.value, given: tree, metadata: [] })
 }
 
 /** Reads an attribute with type, value and metadata, all of which may be missing [NGSIv2 context 2.2, 15]. */
@@ -100,11 +100,17 @@ function* readMembers(name: string, tree: TreeObject): Steps<Result<GivenAttribu
       metadata = read.value
     } else return err(badInput('unrecognized property for context attribute'))
   }
-  return checked({ name, type, value, given, metadata })
+  return checkedAttribute({ name, type, value, given, metadata })
 }
 
 /** Checks the value against its type, and applies the metadata `ID` [NGSIv2 context 3.2, 3.4, 4.1, 12.1, 14.3]. */
-function checked({ name, type, value, given, metadata }: AttributeMembers): Result<GivenAttribute, ApiResponse> {
+export function checkedAttribute({
+  name,
+  type,
+  value,
+  given,
+  metadata,
+}: AttributeMembers): Result<GivenAttribute, ApiResponse> {
   const typed = shownType({ type: type ?? '', value: value.value })
   if (value.isForbidden && !isUnrestricted(typed, metadata)) return err(valueForbidden)
   // A date's type refuses everything that is not a date, wrong update operators included.
@@ -155,13 +161,13 @@ function* readElement(name: string, tree: Tree): Steps<Result<Metadata, ApiRespo
       value = read.value.value
     } else return err(badInput('invalid JSON field for attribute metadata'))
   }
-  return typed(name, shownType({ type: type ?? '', value }), value)
+  return checkedMetadata(name, shownType({ type: type ?? '', value }), value)
 }
 
 /**
  * Dates are stored as instants; only a value that is a text itself is checked for forbidden characters [NGSIv2 context 3.2, 4.1].
  */
-function typed(name: string, type: string, value: Value): Result<Metadata, ApiResponse> {
+export function checkedMetadata(name: string, type: string, value: Value): Result<Metadata, ApiResponse> {
   if (typeof value === 'string' && hasForbidden(value) && !isUnrestricted(type, [])) {
     return err(badInput('Invalid characters in metadata value'))
   }

@@ -149,7 +149,7 @@ const oldWords: ReadonlyMap<string, UpdateAction> = new Map(updateActions.map((a
 const longestWord = Math.max(...updateActions.map(({ length }) => length))
 
 /** The action of a word: `appendStrict` as written, the words of NGSIv1 in any case. */
-function actionOf(word: Tree): UpdateAction | undefined {
+export function actionOf(word: Tree): UpdateAction | undefined {
   if (typeof word !== 'string') return undefined
   if (word === 'appendStrict') return 'APPEND_STRICT'
   // `\w` excludes letters of other alphabets whose capital is one of these, such as the long s.
