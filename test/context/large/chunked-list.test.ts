@@ -102,6 +102,11 @@ class CountedMap<Key, Value> extends Map<Key, Value> {
     this.looks += 1
     return super.has(key)
   }
+
+  override get(key: Key): Value | undefined {
+    this.looks += 1
+    return super.get(key)
+  }
 }
 
 const textOf = ({ text }: Entry): string => text
@@ -135,4 +140,37 @@ test('thousands of others cost a look at each item, not one at each chunk for ea
   const after = ChunkedList.of(entries(numbers, 1)).withReplaced(others, textOf, () => {})
   t.equal(after.at(19_999)?.version, 2)
   t.ok(others.looks <= numbers.length, `${others.looks}`)
+})
+
+test('to replace or remove tens of thousands of items reads the text of each item once', async (t) => {
+  const numbers = Array.from({ length: 20_000 }, (_, at) => at)
+  let reads = 0
+  const counted = (entry: Entry): string => {
+    reads += 1
+    return textOf(entry)
+  }
+  const others = new Map(entries(numbers, 2).map((entry) => [entry.text, entry]))
+  const list = ChunkedList.of(entries(numbers, 1))
+  t.equal(list.withReplaced(others, counted, () => {}).at(19_999)?.version, 2)
+  t.ok(reads <= numbers.length, `${reads} to replace them`)
+  reads = 0
+  const even = new Set(numbers.filter((number) => number % 2 === 0).map(String))
+  t.equal(list.without(even, counted).length, 10_000)
+  t.ok(reads <= numbers.length, `${reads} to remove them`)
+})
+
+test('what takes the place of an item may be taken out of the others meanwhile', async (t) => {
+  const numbers = Array.from({ length: 1000 }, (_, at) => at)
+  for (const most of [1500, 50]) {
+    const others = new Map(
+      entries(
+        Array.from({ length: most }, (_, at) => 900 + at),
+        2,
+      ).map((each) => [each.text, each]),
+    )
+    const number = Math.min(100, most)
+    const after = ChunkedList.of(entries(numbers, 1)).withReplaced(others, textOf, ({ text }) => others.delete(text))
+    t.equal(after.toArray().filter(({ version }) => version === 2).length, number)
+    t.equal(others.size, most - number)
+  }
 })

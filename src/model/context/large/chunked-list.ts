@@ -19,6 +19,16 @@ class Chunk<Item> {
     return this.#positions
   }
 
+  /** The positions if they are known. */
+  get known(): ReadonlyMap<string, number> | undefined {
+    return this.#positions
+  }
+
+  /** Whether a search for so many texts reads each item: that is less than to find the positions for it. */
+  reads(texts: number): boolean {
+    return this.#positions === undefined && texts > this.items.length
+  }
+
   /**
    * The texts among these that its items have. The first search reads the items: many lists are searched only once, and positions of
    * tens of thousands of items take longer than everything else that is done with them.
@@ -27,7 +37,7 @@ class Chunk<Item> {
     texts: ReadonlySet<string> | ReadonlyMap<string, unknown>,
     textOf: (item: Item) => string,
   ): readonly string[] {
-    if (this.#positions === undefined && (!this.#wasSearched || texts.size > this.items.length)) {
+    if (this.reads(texts.size) || (this.#positions === undefined && !this.#wasSearched)) {
       this.#wasSearched = true
       return textsRead(this.items, texts, textOf)
     }
@@ -90,7 +100,10 @@ export class ChunkedList<Item> {
    * The texts among these that items have, in one look at each item however many texts there are. Every call has to pass the same
    * `textOf`.
    */
-  textsOf(texts: ReadonlySet<string>, textOf: (item: Item) => string): ReadonlySet<string> {
+  textsOf(
+    texts: ReadonlySet<string> | ReadonlyMap<string, unknown>,
+    textOf: (item: Item) => string,
+  ): ReadonlySet<string> {
     const found = new Set<string>()
     for (const chunk of this.#chunks) {
       if (found.size === texts.size) break
@@ -103,7 +116,7 @@ export class ChunkedList<Item> {
    * The list with other items in place of those with the same texts, for a list that has each text once: at most one look at each item,
    * however many others there are. Every call has to pass the same `textOf`.
    *
-   * @param replaced called with each item that goes
+   * @param replaced called with each item that goes; it may take the one in its place out of `others`
    */
   withReplaced(
     others: ReadonlyMap<string, Item>,
@@ -113,19 +126,12 @@ export class ChunkedList<Item> {
     let left = others.size
     const chunks = this.#chunks.map((chunk) => {
       if (left === 0) return chunk
-      const texts = chunk.textsIn(others, textOf)
-      if (texts.length === 0) return chunk
-      const positions = chunk.positions(textOf)
-      const items = chunk.items.slice()
-      for (const text of texts) {
-        const [at, other] = [positions.get(text), others.get(text)]
-        const held = at === undefined ? undefined : items[at]
-        if (at === undefined || held === undefined || other === undefined) continue
-        replaced(held)
-        items[at] = other
-      }
-      left -= texts.length
-      return new Chunk(items, positions)
+      const items = chunk.reads(others.size)
+        ? replacedByReading(chunk.items, others, textOf, replaced)
+        : replacedAtPositions(chunk, others, textOf, replaced)
+      if (items === undefined) return chunk
+      left -= items.replaced
+      return new Chunk(items.after, chunk.known)
     })
     return new ChunkedList(chunks, this.length)
   }
@@ -165,7 +171,9 @@ export class ChunkedList<Item> {
     let length = this.length
     const chunks: Chunk<Item>[] = []
     for (const chunk of this.#chunks) {
-      const left = chunk.textsIn(texts, textOf).length > 0 ? new Chunk(chunk.items.filter(stays)) : chunk
+      const mayHave = chunk.reads(texts.size) || chunk.textsIn(texts, textOf).length > 0
+      const items = mayHave ? chunk.items.filter(stays) : chunk.items
+      const left = items.length < chunk.items.length ? new Chunk(items) : chunk
       length -= chunk.items.length - left.items.length
       if (left.items.length > 0) chunks.push(left)
     }
@@ -251,6 +259,54 @@ function areSame<Item>(a: readonly Item[], b: readonly Item[], same: (a: Item, b
 function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   if (items.length < 2 * chunk_items) return [items]
   return chunksOf(items).map((chunk) => chunk.items)
+}
+
+/** The items of a chunk of which some were replaced. */
+interface ReplacedItems<Item> {
+  readonly after: readonly Item[]
+  readonly replaced: number
+}
+
+/** Reads the text of each item once. Undefined when none is replaced. */
+function replacedByReading<Item>(
+  items: readonly Item[],
+  others: ReadonlyMap<string, Item>,
+  textOf: (item: Item) => string,
+  replaced: (item: Item) => void,
+): ReplacedItems<Item> | undefined {
+  let after: Item[] | undefined
+  let count = 0
+  for (let at = 0; at < items.length; at += 1) {
+    const held = items[at]
+    const other = held && others.get(textOf(held))
+    if (held === undefined || other === undefined) continue
+    after ??= items.slice()
+    after[at] = other
+    count += 1
+    replaced(held)
+  }
+  return after && { after, replaced: count }
+}
+
+/** Looks at those items only that are replaced. Undefined when none is. */
+function replacedAtPositions<Item>(
+  chunk: Chunk<Item>,
+  others: ReadonlyMap<string, Item>,
+  textOf: (item: Item) => string,
+  replaced: (item: Item) => void,
+): ReplacedItems<Item> | undefined {
+  const texts = chunk.textsIn(others, textOf)
+  if (texts.length === 0) return undefined
+  const positions = chunk.positions(textOf)
+  const after = chunk.items.slice()
+  for (const text of texts) {
+    const [at, other] = [positions.get(text), others.get(text)]
+    const held = at === undefined ? undefined : after[at]
+    if (at === undefined || held === undefined || other === undefined) continue
+    replaced(held)
+    after[at] = other
+  }
+  return { after, replaced: texts.length }
 }
 
 function textsRead<Item>(

@@ -1,6 +1,6 @@
 import type { Value } from '../entity.js'
 import { item_frame, member_frame, type ValueMeasure, valueMeasure } from '../entity-size.js'
-import { canonical, isArray, sameValue } from '../value.js'
+import { canonical, isArray, quote, sameValue } from '../value.js'
 import { ChunkedList } from './chunked-list.js'
 import { piecesOf, type TextPiece } from './text-measure.js'
 
@@ -29,11 +29,11 @@ class Item implements Member {
   }
 
   get written(): string {
-    return JSON.stringify(this.value)
+    return writtenText(this.value)
   }
 
   get measure(): ValueMeasure {
-    return valueMeasure(this.value)
+    return measureOf(this.value)
   }
 }
 
@@ -47,11 +47,11 @@ class Property implements Member {
   }
 
   get written(): string {
-    return `${JSON.stringify(this.text)}:${JSON.stringify(this.value)}`
+    return `${quote(this.text)}:${writtenText(this.value)}`
   }
 
   get measure(): ValueMeasure {
-    return valueMeasure(this.value)
+    return measureOf(this.value)
   }
 }
 
@@ -94,6 +94,17 @@ const [openBracket, openBrace, quotationMark] = [0x5b, 0x7b, 0x22]
 
 /** The measure of numbers, `true`, `false` and `null`. */
 const plainMeasure = valueMeasure(null)
+
+function measureOf(value: Value): ValueMeasure {
+  const isPlain = value === null || (typeof value !== 'object' && typeof value !== 'string')
+  return isPlain ? plainMeasure : valueMeasure(value)
+}
+
+/** As `JSON.stringify` writes it, which takes several times as long for a short text or a number. */
+function writtenText(value: Value): string {
+  if (typeof value === 'string') return quote(value)
+  return typeof value === 'number' ? String(value) : JSON.stringify(value)
+}
 
 /** Objects list keys that are numbers before all others, so these have no position of their own. */
 function isPlaced({ text }: Member): boolean {
@@ -191,7 +202,7 @@ export class LargeValue {
       const item = new Item(value)
       if (!given.has(item.text)) given.set(item.text, item)
     }
-    const held = this.#list.textsOf(new Set(given.keys()), textOf)
+    const held = this.#list.textsOf(given, textOf)
     const all = [...given.values()].filter(({ text }) => !held.has(text))
     return this.#with(this.#list.inserted(this.length, all), all, [])
   }
@@ -207,13 +218,16 @@ export class LargeValue {
   }
 
   #withSet(set: Members): LargeValue {
-    const given = new Map<string, Member>(Object.entries(set).map(([text, value]) => [text, new Property(text, value)]))
+    const given = new Map<string, Property>()
+    for (const key of Object.keys(set)) given.set(key, new Property(key, set[key] ?? null))
     if (given.size === 0) return this
-    const dropped: Member[] = []
-    const list = this.#list.withReplaced(given, textOf, (held) => dropped.push(held))
-    const held = new Set(dropped.map(textOf))
     const written = [...given.values()]
-    const added = written.filter(({ text }) => !held.has(text))
+    const dropped: Member[] = []
+    const list = this.#list.withReplaced(given, textOf, (held) => {
+      dropped.push(held)
+      given.delete(held.text)
+    })
+    const added = [...given.values()]
     return this.#with(list.inserted(list.length, added), written, dropped)
   }
 
