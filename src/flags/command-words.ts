@@ -13,12 +13,15 @@ const programs: ReadonlyMap<string, ProgramCommand> = new Map([
   ['bench', { summary: 'measures brokers and writes reports', script: builtFile('bench/run.js') }],
   [
     'feed',
-    { summary: 'updates, kills and restarts a broker, and checks what it kept', script: builtFile('bench/feed.js') },
+    {
+      summary: 'updates a broker, kills it, starts it again, and checks what it kept',
+      script: builtFile('bench/feed.js'),
+    },
   ],
   [
     'cluster',
     {
-      summary: 'shows a cluster, removes nodes that will not return, and begins it anew when etcd has lost it',
+      summary: 'shows a cluster, removes nodes that will not return, and recovers it if etcd has lost its data',
       script: builtFile('src/runtime/commands/cluster-program.js'),
     },
   ],
@@ -37,12 +40,12 @@ const programs: ReadonlyMap<string, ProgramCommand> = new Map([
 
 /** Commands on the data of a broker, which are part of this program, with their descriptions. */
 const dataCommands = {
-  backup: 'writes a backup of a running broker, or of a stopped one, to a folder',
-  restore: 'puts a backup into a data folder, or back what was there before',
-  check: 'looks whether a data folder or a backup is sound',
-  reshard: 'gives a data folder another number of partitions',
-  export: 'writes what a data folder holds as JSON lines',
-  import: 'reads such lines, or what was dumped of an Orion, into a data folder',
+  backup: 'writes a backup of a running or a stopped broker to a folder',
+  restore: 'restores a backup to a data folder, or puts back what was replaced',
+  check: 'checks whether a data folder or a backup is sound',
+  reshard: 'changes the number of partitions of a data folder',
+  export: 'writes the data of a broker as JSON lines',
+  import: 'imports such lines, or a dump of an Orion, into a data folder',
 } as const
 
 export type DataCommand = keyof typeof dataCommands
@@ -52,8 +55,8 @@ function isDataCommand(word: string): word is DataCommand {
 }
 
 const others = new Map([
-  ['version', 'the versions of the program and of what it runs on'],
-  ['help', 'this text, or that of a command: rigel help bench'],
+  ['version', 'shows the versions of the program and of what it runs on'],
+  ['help', 'shows this text, or the help of a command: rigel help bench'],
 ])
 
 /** The first words that are commands, in the order of the help. */
@@ -111,7 +114,7 @@ function commandsText(): string {
     ...[...programs].map(([name, { summary }]) => [name, summary] as const),
     ...others,
   ]
-  return `Usage: rigel [flags]           serves; rigel -h explains the flags
+  return `Usage: rigel [flags]           starts the broker; rigel -h explains the flags
        rigel <command> [options]
 
 Commands

@@ -37,10 +37,10 @@ Rigel is a context broker. ${flagRules}
 
 Commands
   ${commandNames.join(', ')}
-  'rigel help' lists the commands and what they do, 'rigel help <command>' what one takes.`
+  'rigel help' lists the commands and what they do, 'rigel help <command>' the options of one.`
 
 const examples = `Examples
-  rigel                                            on port 1026, with the data in ./rigel-data
+  rigel                                            starts on port 1026, with the data in ./rigel-data
   rigel -port 8080 -dbPath /var/lib/rigel -multiservice
   rigel -logLevel INFO -logDir /var/log/rigel -logAppend
   rigel -mutexTimeStat -t 200-209                  measures and traces what requests wait for

@@ -24,16 +24,16 @@ import { Progress, sizeText } from './progress.js'
 
 const help = `Usage: rigel backup DIR [options]
 
-Writes a backup of all data at one moment to the folder DIR, which must not be there yet or be empty. By default it is
-taken from the broker that runs on this machine, while updates go on.
+Writes a backup of all data, as of one moment, to the folder DIR. DIR must be new or empty. By default the command takes the backup
+from the broker that runs on this machine, while updates go on.
 
   --url URL        the management interface of the broker (http://localhost:1026)
   --token TOKEN    its token (RIGEL_ADMIN_TOKEN)
-  --ca FILE        the certificate to trust, in PEM form, where it is none of a public authority: its own, or that of its issuer
-  -dbPath FOLDER   instead, the data folder of a broker that does not run
+  --ca FILE        the certificate to trust (PEM), if no public authority has issued the broker's: its own, or that of its issuer
+  -dbPath FOLDER   the data folder of a stopped broker, instead of a URL
 
-The exit code is 0 when DIR holds the whole backup, which was checked against its checksums, 1 when there is no backup, and
-2 for a wrong command line. 'rigel restore DIR' puts it back, 'rigel check DIR' looks into it.
+The exit code is 0 if DIR holds the whole backup and its checksums are right, 1 if there is no backup, and 2 for a wrong command
+line. 'rigel restore DIR' restores the backup, 'rigel check DIR' checks it.
 `
 
 /** `rigel backup`: from a running broker or from the folder of a stopped one to a folder of its own. */

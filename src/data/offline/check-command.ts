@@ -10,14 +10,14 @@ import { Progress, type ProgressOutput } from './progress.js'
 const help = `Usage: rigel check -dbPath FOLDER
        rigel check DIR
 
-Looks whether the data folder of a broker that does not run, or the backup in DIR, is sound: every page of its files, every
-record of its logs, every entity and all that is made of them, every notification, subscription and registration. A
-data folder is brought up to date with its logs, as by a start. Nothing is repaired.
+Checks the data folder of a stopped broker, or the backup in DIR: every page of its files, every record of its logs, every entity
+with its index entries, every notification, subscription and registration. A data folder is first brought up to date with its
+logs, as at a start. The check repairs nothing.
 
   -dbPath FOLDER   the data folder
 
-Each finding is a line with file, key and what is wrong; the first of each database are told, all are counted. The exit
-code is 0 when nothing was found, 1 when something was, and 2 when it could not be checked.
+Each finding is a line with file, key and what is wrong. The first findings of each database are listed, and all are counted. The
+exit code is 0 if nothing is wrong, 1 if something is, and 2 if the data could not be checked.
 `
 
 /** Exit codes of the check. */

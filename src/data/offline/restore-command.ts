@@ -24,17 +24,17 @@ const help = `Usage: rigel restore DIR -dbPath FOLDER [--force] [--compact]
        rigel restore --previous -dbPath FOLDER
        rigel restore --forget-previous -dbPath FOLDER
 
-Puts the backup in DIR into the data folder of a broker that does not run. All checksums are compared before anything in
-the folder changes; killed at any moment, it leaves the folder as it was or as it was to be.
+Restores the backup in DIR to the data folder of a stopped broker. The command compares all checksums before it changes anything in
+the folder. If it is killed, the folder has either its old data or the data of the backup.
 
   -dbPath FOLDER      the data folder (rigel-data); it is made if it is missing
-  --force             also when the folder holds data, which stays in FOLDER/previous
-  --compact           without the free pages that the files have, so that they take less of the disk
-  --previous          puts back what was replaced last, by a restore or by a new version; what is there now stays instead
-  --forget-previous   removes what was replaced last: there is no way back then
+  --force             replaces the data in the folder, and keeps them in FOLDER/previous
+  --compact           leaves out the free pages of the files, so that they take less of the disk
+  --previous          puts back what was replaced last, by a restore or a reshard, and keeps in its place what is there now
+  --forget-previous   removes what was replaced last, for good
 
-The exit code is 0 when it is done, 1 when nothing was changed or when the next start has to finish it, which is said, and 2 for
-a wrong command line.
+The exit code is 0 if it is done, 1 if nothing was changed or if the next start has to finish it (a line says which), and 2 for a
+wrong command line.
 `
 
 /** `rigel restore`: puts a backup, or the members that were replaced last, into a data folder. */

@@ -10,8 +10,8 @@ export const notAllTaken = 3
 export const folderValues = ['dbPath', 'dbSizeMax'] as const
 
 /** Their lines of the help. */
-export const folderHelp = `  -dbPath FOLDER        the data folder of a broker that does not run (${flags.dbPath.default})
-  -dbSizeMax MIB        most that a partition of it may take (${flags.dbSizeMax_MiB.default})`
+export const folderHelp = `  -dbPath FOLDER        the data folder of a stopped broker (${flags.dbPath.default})
+  -dbSizeMax MIB        the size to which a partition may grow (${flags.dbSizeMax_MiB.default})`
 
 /** How to open the folder, by the options; `make` says whether a missing one is made. Throws `WrongCommandLine`. */
 export function openingOf(given: CommandArguments, make: FolderOpening['make']): FolderOpening {

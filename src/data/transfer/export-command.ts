@@ -13,17 +13,17 @@ import { brokerItems } from './online/broker-items.js'
 
 const help = `Usage: rigel export FILE|- [options]
 
-Writes what a data folder holds as JSON lines; - is the standard output.
+Writes the data of a stopped or a running broker as JSON lines; - is the standard output.
 
 ${folderHelp}
-  --url URL             instead of a folder, a broker that runs, of any make that has NGSIv2: of one tenant what that shows
+  --url URL             a running broker with NGSIv2, of any make, instead of a folder: what that shows of one tenant
   --token TOKEN         its key, sent as X-Auth-Token
-  --tenant NAME         only of this tenant ('' is the one without a name)
-  --path PATH           only in this service path; /a/# with all below it
-  --type TYPE           of entities only those of this type
-  --kind KINDS          only these, separated by commas: ${itemKinds.join(', ')}
+  --tenant NAME         only this tenant ('' is the default tenant)
+  --path PATH           only this service path; /a/# is /a and all below it
+  --type TYPE           only entities of this type, and everything else
+  --kind KINDS          only these kinds, separated by commas: ${itemKinds.join(', ')}
 
-The exit code is 0 when everything was written, 1 when not, and 2 for a wrong command line. 'rigel import FILE' reads it.
+The exit code is 0 if everything was written, 1 if not, and 2 for a wrong command line. 'rigel import FILE' reads the export.
 `
 
 /** `rigel export`: from the folder of a stopped broker, or from a running one, to a file. */

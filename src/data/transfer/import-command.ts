@@ -20,26 +20,26 @@ import { orionSource } from './orion/orion-source.js'
 const help = `Usage: rigel import FILE|- [options]
        rigel import --orion DUMP [options]
 
-Reads what 'rigel export' wrote, also compressed by gzip, into a data folder, which is made if it is missing; - is the standard
-input. An import that was interrupted goes on with --on-conflict skip.
+Imports what 'rigel export' has written, compressed by gzip or not, into a data folder, and makes the folder if it is missing; - is
+the standard input. To go on with an import that was interrupted, repeat it with --on-conflict skip.
 
 ${folderHelp}
-  --orion DUMP          instead of FILE, what mongodump or mongoexport gave of an Orion: a folder, a file or an archive; what
-                        cannot be kept is listed
-  --db NAME             the name of its database, before that of a tenant (orion)
-  --url URL             instead of a folder, a broker that runs, of any make that has NGSIv2
+  --orion DUMP          what mongodump or mongoexport has written of an Orion, instead of FILE: a folder, a file or an archive;
+                        lines say what cannot be kept
+  --db NAME             the name of Orion's database, without that of a tenant (orion)
+  --url URL             a running broker with NGSIv2, of any make, instead of a folder
   --token TOKEN         its key, sent as X-Auth-Token
-  -partitions N         the number of partitions of a folder that is made
-  --on-conflict WHAT    what is done with what is there already: fail (as without the option), skip or replace
-  --keep-going          goes on after what cannot be imported
+  -partitions N         the number of partitions of a new folder
+  --on-conflict WHAT    what to do with an item that is there already: fail (the default), skip or replace
+  --keep-going          goes on after an item that cannot be imported
   --dry-run             reads and checks everything, and writes nothing
-  --report FILE         lists there what was left out or changed; without it the first 100 are shown
+  --report FILE         a file for the list of what was left out or changed; without it the first 100 lines are shown
 
-A file is read twice: when its end is missing, nothing is imported. The standard input can be read only once, so what comes before
-the missing end is imported.
+The command reads a file twice, and imports nothing if its end is missing. It can read the standard input only once. So if the end
+is missing there, what comes before it has been imported.
 
-The exit code is 0 when everything was imported, 3 when an item or a part of one was left out, 1 when the import did not come to
-its end for another reason, and 2 for a wrong command line.
+The exit code is 0 if everything was imported, 3 if an item or a part of one was left out, 1 if the import failed, and 2 for a wrong
+command line.
 `
 
 /** `rigel import`: from a file into the folder of a stopped broker, or into a running one. */

@@ -11,15 +11,16 @@ const most = 256
 
 const help = `Usage: rigel reshard -partitions N [options]
 
-Gives the data folder of a broker that does not run another number of partitions. The new ones are built beside the present
-ones, which takes as much of the disk again, and take their place at once: killed at any moment it leaves the one or the other.
+Changes the number of partitions of the data folder of a stopped broker. The command builds the new partitions beside the old ones,
+which takes as much of the disk again, and then replaces all of them at once. If it is killed, the folder has either the old
+partitions or the new ones.
 
-  -partitions N         the number of partitions from then on, 1 to ${most}
+  -partitions N         the new number of partitions, 1 to ${most}
 ${folderHelp}
 
-What was there before stays in the folder 'previous' of the data folder: 'rigel restore --forget-previous' removes it. The exit
-code is 0 when the folder has N partitions, 1 when it is as it was or when the next start has to finish it, which is said, and 2
-for a wrong command line.
+The old partitions stay in the folder 'previous' of the data folder. 'rigel restore --forget-previous' removes them. The exit code
+is 0 if the folder has N partitions, 1 if it is as it was or if the next start has to finish it (a line says which), and 2 for a
+wrong command line.
 `
 
 /** `rigel reshard`: the same data in another number of partitions. */

@@ -14,19 +14,19 @@ const help = `Usage: rigel cluster status [--json] FLAGS
        rigel cluster remove NAME FLAGS
        rigel cluster recover [--copy FOLDER]... FLAGS
 
-Shows a cluster as it stands in etcd, whether its brokers run or not, takes a node out of it that will not return, or begins it anew
-when etcd has lost its data.
+Shows a cluster as it is in etcd, whether its brokers run or not, removes a node that will not return, or recovers the cluster after
+etcd has lost its data.
 
   status       members and their leases, who owns which partition, how far the replicas are, and what is wrong
     --json     the same as JSON, as GET /admin/cluster of a broker
-  remove NAME  the logs are not kept for the node any more; a member is refused, and so is the last node that has something
-  recover      each log goes on behind what the data folder of -dbPath has, with all brokers ended; where a cluster stands in etcd it
-               does nothing
-    --copy FOLDER  the data folder of another node, of which a log is taken where it is longer
+  remove NAME  removes a node, so that the logs are no longer kept for it; not a member, nor the last node that has a part of a log
+  recover      begins each log anew behind what the data folder of -dbPath has; end all brokers first; if a cluster is in etcd, it
+               changes nothing
+    --copy FOLDER  the data folder of another node, of which the longer logs are taken
 
-FLAGS are those of the broker that say which cluster it is and how etcd is reached: -cluster and -clusterUrl, -clusterPrefix,
--etcdCa, -etcdCert, -etcdKey, -etcdUser, -etcdPasswordFile. Where the broker has them from variables, as in a container, so has
-this command. The exit code is 0 when it is done, 1 when not, and 2 for a wrong command line.
+FLAGS are the broker's flags for the cluster and for etcd: -cluster and -clusterUrl, -clusterPrefix,
+-etcdCa, -etcdCert, -etcdKey, -etcdUser, -etcdPasswordFile. The command also reads their
+variables, as the broker does. The exit code is 0 if it is done, 1 if not, and 2 for a wrong command line.
 `
 
 const [task = '', ...words] = process.argv.slice(2)

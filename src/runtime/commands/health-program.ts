@@ -4,8 +4,8 @@ import { asksForHelp } from '../../flags/asks-for-help.js'
 
 const help = `rigel health [URL]
 
-Asks a broker whether it is ready, and ends with 0 if it is, with 1 and the reason if not, and with 2 for a wrong command line.
-Without a URL it is the one on this machine: its port is that of ORION_PORT or 1026, by HTTPS where ORION_HTTPS is true.
+Asks a broker whether it is ready. The exit code is 0 if it is, 1 if not (a line gives the reason), and 2 for a wrong command line.
+Without a URL, the command asks the broker on this machine: at the port in ORION_PORT or 1026, by HTTPS if ORION_HTTPS is true.
 `
 
 /** Below the limit of the caller: a container engine gives up after five seconds. */

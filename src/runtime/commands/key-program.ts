@@ -6,15 +6,15 @@ import { asksForHelp } from '../../flags/asks-for-help.js'
 
 const help = `rigel key NAME [--tenants LIST] [--read] [--file FILE]
 
-Makes a key for the interfaces of clients and prints it, and the line of it for the file of -apiKeys. The line has
-only its hash: the key is shown now and never again.
+Makes a key for a client. Prints the key, and its line for the file of -apiKeys. The line has only the hash of the key, so the
+key is shown now and never again.
 
-  NAME             who it is for, in the log: letters, digits, dots, dashes, underscores
-  --tenants LIST   tenants, separated by commas; - is the default one (default: *, all of them)
-  --read           for reading only (default: for writing too)
+  NAME             whom the key is for, as the log names it: letters, digits, dots, dashes, underscores
+  --tenants LIST   tenants, separated by commas; - is the default tenant (default: *, all tenants)
+  --read           a key that can only read (default: it can write, too)
   --file FILE      append the line to this file, which is made if missing, and print the key alone
 
-The exit code is 0 when it is done, 1 when not, and 2 for a wrong command line.
+The exit code is 0 if it is done, 1 if not, and 2 for a wrong command line.
 `
 
 const options = {
