@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../../broker/operations/api.js'
-import { mayPassOn } from '../../broker/providers/forwarder.js'
+import { mayPassOnAny } from '../../broker/providers/forwarder.js'
 import type { RawElements } from '../../broker/services/broker.js'
 import { failedReply, refusalOfWhole } from '../../broker/services/updates.js'
 import type { ElementFailure } from '../../model/context/update.js'
@@ -32,7 +32,7 @@ export function* rawElementsOf(
   const scanned = yield* scanElements(body)
   if (scanned === undefined) return undefined
   const { action, elements } = scanned
-  if (elements.some(({ id }) => mayPassOn(services, tenant, id, 'ngsi1'))) return undefined
+  if (yield* mayPassOnAny(services, tenant, elements, 'ngsi1')) return undefined
   return { tenant, path, origin, flags: encodeFlags({ ...flags, action }), elements }
 }
 

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Work } from '../../broker/operations/api.js'
 import { requestOrigin } from '../../broker/operations/api.js'
 import { tenantOf } from '../../broker/operations/operation.js'
-import { mayPassOn } from '../../broker/providers/forwarder.js'
+import { mayPassOnAny } from '../../broker/providers/forwarder.js'
 import type { RawElements } from '../../broker/services/broker.js'
 import { timedReply } from '../../broker/services/raw-replies.js'
 import { failedReply, refusalOfWhole } from '../../broker/services/updates.js'
@@ -29,7 +29,7 @@ export function* rawBatch(services: Ngsi2Services, request: ApiRequest): Steps<W
   const scanned = yield* scanEntities(request.body)
   if (scanned === undefined) return undefined
   const { action, entities } = scanned
-  if (entities.some(({ id }) => mayPassOn(services, tenant.value, id, 'ngsi2'))) return undefined
+  if (yield* mayPassOnAny(services, tenant.value, entities, 'ngsi2')) return undefined
   const flags = encodeWrite({ ...write, operation: 'batch', action, isUpsert: false, isText: false })
   const origin = requestOrigin(request, brokerId)
   const raw = { tenant: tenant.value, path: path.value, flags, target: 'element', origin, elements: entities } as const

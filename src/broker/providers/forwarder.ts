@@ -8,7 +8,7 @@ import { type Log, lineContextOf } from '../../observe/log/log.js'
 import { urlWithoutSecrets } from '../../observe/log/secrets.js'
 import { traceArea } from '../../observe/log/trace.js'
 import { err, ok, type Result } from '../../result.js'
-import { Slices } from '../../slices.js'
+import { Slices, type Steps } from '../../slices.js'
 import type { ForwardLimit, ForwardRefusal } from '../../threads/shared-memory/limits.js'
 import { now } from '../../time.js'
 import { versionFacts } from '../../version.js'
@@ -80,6 +80,25 @@ export function mayPassOn(
   const { index } = broker.registry
   if (forwarding === undefined || index.isEmpty(tenant)) return false
   return isRegistered(index, { tenant, paths: pathsOfRead([]), now: now(), use: 'update', api }, id)
+}
+
+/** Ids that are looked up between two pauses. */
+const idsAtOnce = 64
+
+/** The same of one of many entities, in steps: each look-up may take a while. */
+export function* mayPassOnAny(
+  services: ForwardingServices,
+  tenant: Tenant,
+  entities: readonly { readonly id: EntityId }[],
+  api: NgsiForm,
+): Steps<boolean> {
+  let looked = 0
+  for (const { id } of entities) {
+    if (mayPassOn(services, tenant, id, api)) return true
+    looked += 1
+    if (looked % idsAtOnce === 0) yield
+  }
+  return false
 }
 
 /** Forwards what one request of a client asks of providers. Call `end` when nothing more is forwarded. */
