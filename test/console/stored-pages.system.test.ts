@@ -176,7 +176,7 @@ test(
     await field('Id begins with').fill('')
     await field('Has the attribute').fill('temperature')
     // Whether all have been looked at by then depends on the machine.
-    await page.getByText(/No entity fits|No match so far/).waitFor()
+    await page.getByText(/No entity matches|No match so far/).waitFor()
     await page.getByRole('navigation', { name: 'Types' }).getByRole('link', { name: /Room/ }).click()
     await field('Id matches').fill('')
     await pagerShows('1 to 2 of 2')

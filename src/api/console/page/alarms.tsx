@@ -48,7 +48,7 @@ function Alarms({ list, kind }: { readonly list: AlarmList; readonly kind: strin
         rows={rows}
         keyOf={({ kind, subject = '', since, reason }) => `${kind} ${subject} ${since} ${subject === '' ? reason : ''}`}
         open={({ kind, subject = '' }) => openPage(alarmPage(kind), { text: plainHost(subject) })}
-        empty={active === 0 ? 'There are no alarms.' : 'No alarm has that in it.'}
+        empty={active === 0 ? 'There are no alarms.' : 'No alarm matches.'}
       />
       {active > list.alarms.length && (
         <p class="quiet">

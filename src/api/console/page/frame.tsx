@@ -208,7 +208,7 @@ function SignInForm({ state }: { readonly state: SignIn }) {
         }}
       >
         <h1>Rigel</h1>
-        <p>This broker's management needs its token. Only this tab keeps it, until it is closed.</p>
+        <p>The management of this broker needs a token. Only this tab keeps the token, until you close it.</p>
         <label for="token">Token</label>
         <input
           id="token"
@@ -223,7 +223,7 @@ function SignInForm({ state }: { readonly state: SignIn }) {
         />
         {state === 'wrong' && (
           <p id="token-fault" class="failed" role="alert">
-            The broker does not take this token.
+            The broker does not accept this token.
           </p>
         )}
         <button type="submit" class="main">

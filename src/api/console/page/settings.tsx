@@ -55,7 +55,7 @@ function Settings({ configuration }: { readonly configuration: Configuration }) 
             Reference of all flags
           </a>
         </search>
-        {found.length === 0 && <p class="state">No such flag has that in its name, its value or its meaning.</p>}
+        {found.length === 0 && <p class="state">No flag matches. The search looks at names, values and meanings.</p>}
         {groupsOf(found).map(([group, members]) => (
           <section key={group} aria-label={group} class="settings">
             <h3>{group}</h3>

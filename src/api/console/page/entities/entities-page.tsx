@@ -96,7 +96,7 @@ function EntityList({
             open={openEntity}
             empty={
               next === undefined
-                ? 'No entity fits. Clients store them with POST /v2/entities or POST /v1/updateContext.'
+                ? 'No entity matches. Clients store entities with POST /v2/entities or POST /v1/updateContext.'
                 : 'No match so far; more entities have not been searched.'
             }
           />

@@ -200,7 +200,7 @@ function Changes({ changes }: { readonly changes: readonly WatchedChange[] }) {
     <section>
       <h2>Last changes</h2>
       {changes.length === 0 ? (
-        <p class="quiet">Nothing has changed since this is watched.</p>
+        <p class="quiet">Nothing has changed since you began to watch.</p>
       ) : (
         <ol>
           {changes.map(({ number, at, name, text }) => (

@@ -25,8 +25,8 @@ export function EntityMap({ known }: PlacesShown) {
             <Picture points={points} area={chosen ?? areaOf(points)} />
             <p class="quiet">
               {countText(points.length / 2)} places are shown
-              {beyond > 0 && `, evenly of about ${countText(points.length / 2 + beyond)}`}. Drag to ask for an area; the
-              list has the entities in it.
+              {beyond > 0 && `, spread evenly over about ${countText(points.length / 2 + beyond)}`}. Drag on the map to
+              select an area; the list then shows the entities in it.
             </p>
           </>
         )}

@@ -46,7 +46,7 @@ export function StageTable({ recent }: { readonly recent: Moment }) {
       </table>
       {recent.waits === undefined && (
         <p class="quiet">
-          Waits are not measured: <a href={linkTo('waits')}>Waits</a> switches that on.
+          Waits are not measured. Switch the measurement on at <a href={linkTo('waits')}>Waits</a>.
         </p>
       )}
     </>

@@ -35,9 +35,8 @@ function Routes() {
     <section aria-labelledby="by-route">
       <h2 id="by-route">By route</h2>
       <p class="quiet">
-        Rates and percentiles are those of the last ten seconds, or since the console was opened; counts, errors and
-        bytes are since the start of the broker, bytes those of the route with all its methods. The console's own
-        requests are left out.
+        Rates and percentiles cover the last ten seconds. Counts, errors and bytes are since the start of the broker.
+        Bytes are those of a route with all its methods. The console's own requests are left out.
       </p>
       <Stale since_ms={kind === 'lost' ? latest.frame.time_ms : undefined}>
         <DataTable
@@ -85,7 +84,7 @@ function SlowRequests() {
         }}
       >
         <label>
-          Record what takes longer than{' '}
+          Record requests that take longer than{' '}
           <input
             type="number"
             min="1"
@@ -116,7 +115,7 @@ function SlowRequests() {
 function keepChange(above: string) {
   return {
     title: `Keep requests that take longer than ${above} ms?`,
-    cost: 'The last 256 are kept until it is switched off or the broker ends. Meanwhile every request reads the clock a few times more.',
+    cost: 'The broker keeps the last 256 of them until you switch this off or the broker ends. Meanwhile every request reads the clock a few times more often.',
     action: 'Keep them',
   }
 }

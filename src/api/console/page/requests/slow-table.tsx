@@ -8,11 +8,12 @@ import { StageSwatch, stages } from '../parts/small-parts.js'
 export function SlowTable({ slow }: { readonly slow: SlowList }) {
   const { above, requests } = slow
   const longest_ms = requests.reduce((most, { duration_ms }) => Math.max(most, duration_ms), 0)
-  const none = above === 0 ? 'No requests are kept: it is off.' : `No request took longer than ${above} ms so far.`
+  const none =
+    above === 0 ? 'No requests are recorded: recording is off.' : `No request took longer than ${above} ms so far.`
   return (
     <>
       <p class="quiet">
-        {above === 0 ? 'Off.' : `Kept above ${above} ms.`} <Legend />
+        {above === 0 ? 'Recording is off.' : `Requests that take longer than ${above} ms are recorded.`} <Legend />
       </p>
       <DataTable
         caption="The last slow requests, the latest first"

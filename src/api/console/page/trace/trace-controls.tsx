@@ -71,7 +71,7 @@ function levelsOf({ tracelevels }: TraceLevels = { tracelevels: 'empty' }): Read
 function levelChange(level: string) {
   return {
     title: `Set the log level to ${level}?`,
-    cost: 'It stays until it is set again or the broker ends. At INFO every request has a line, at DEBUG more than one: that costs time and room in the log.',
+    cost: 'The level stays until it is changed or the broker ends. At INFO every request has a line, at DEBUG more than one. That costs time and room in the log.',
     action: 'Set it',
   }
 }
@@ -79,7 +79,7 @@ function levelChange(level: string) {
 function verbosityChange(level: string) {
   return {
     title: `Set the verbosity to ${level}?`,
-    cost: 'It stays until it is set again or the broker ends. 1 adds lines of INFO, 2 of DEBUG, 3 the times of stages, 4 headers, 5 payloads.',
+    cost: 'The verbosity stays until it is changed or the broker ends. 1 adds lines of INFO, 2 lines of DEBUG, 3 the times of stages, 4 headers, 5 payloads.',
     action: 'Set it',
   }
 }
@@ -202,7 +202,7 @@ function Areas({
           </fieldset>
         ))}
       </div>
-      {names.length === 0 && <p class="state">No area has that in its name.</p>}
+      {names.length === 0 && <p class="state">No area has this text in its name.</p>}
     </>
   )
 }

@@ -56,11 +56,11 @@ export function TraceLines({ areas }: { readonly areas: readonly string[] }) {
           </button>
         </span>
       </search>
-      {fault && <p class="failed">No lines come: {fault}.</p>}
+      {fault && <p class="failed">The broker sends no lines: {fault}.</p>}
       <p class="quiet">
-        The last {countText(mostLines)} at most, 200 in a second
-        {skipped > 0 && `; ${countText(skipped)} more were left out`}. A click on a correlator, or Enter, shows all
-        lines of the request.
+        This table keeps the last {countText(mostLines)} lines, at most 200 of each second
+        {skipped > 0 && `; ${countText(skipped)} lines were left out`}. Click a correlator, or press Enter, to see all
+        lines of its request.
       </p>
       <DataTable
         caption="Lines of the log, the latest first; Enter shows all lines of the request"
@@ -68,7 +68,7 @@ export function TraceLines({ areas }: { readonly areas: readonly string[] }) {
         rows={lines}
         keyOf={({ number }) => String(number)}
         open={({ correlator }) => correlator !== noCorrelator && setRequest(correlator)}
-        empty="No line has come yet: trace an area above, or raise the log level."
+        empty="No line has come yet. Trace an area above, or raise the log level."
       />
       {request !== undefined && (
         <RequestLines

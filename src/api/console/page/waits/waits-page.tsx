@@ -57,13 +57,13 @@ export function WaitsPage() {
 
 const resetChange = {
   title: 'Count from zero?',
-  cost: 'All statistics of the broker begin anew: those of GET /statistics and the waits, for everybody who reads them. The metrics for Prometheus go on.',
+  cost: 'All statistics of the broker start again at zero: those of GET /statistics and the waits, for everybody who reads them. The metrics for Prometheus go on.',
   action: 'Reset',
 }
 
 const measureChange = {
   title: 'Measure how long requests wait?',
-  cost: 'Two readings of the clock for each wait, until it is switched off or the broker ends. What is free at once costs nothing more.',
+  cost: 'Each wait costs two readings of the clock, until you switch this off or the broker ends. A request that is served at once costs nothing more.',
   action: 'Measure',
 }
 
@@ -73,7 +73,8 @@ function Reading({ reading }: { readonly reading: WaitList }) {
     return (
       <div class="state">
         <p>
-          Waits are not measured. When they are, this page shows where requests wait, how long, and which settings help.
+          Waits are not measured. When you switch the measurement on, this page shows where requests wait, how long, and
+          which settings help.
         </p>
         <ul class="meanings">
           {waitNames.map((name) => (
@@ -89,7 +90,8 @@ function Reading({ reading }: { readonly reading: WaitList }) {
   return (
     <>
       <p class="quiet">
-        Measured over {spanText(Number(interval))}. Only real waits count: what is free at once adds nothing.
+        Measured over {spanText(Number(interval))}. Only real waits count: a request that is served at once adds
+        nothing.
       </p>
       <WaitsOfAll kinds={waits} />
       <div class="side-by-side">
