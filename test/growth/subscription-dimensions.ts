@@ -189,6 +189,12 @@ const lists: readonly (readonly [string, number, (at: number) => string, (items:
     (at) => `"k${at}":{"value":"\${a${at}}"}`,
     (all) => `${subject},"notification":{"httpCustom":{${url},"ngsi":{${all}}}}`,
   ],
+  [
+    'members of a value of an ngsi template',
+    60_000,
+    (at) => `"${short(at)}":1`,
+    (all) => `${subject},"notification":{"httpCustom":{${url},"ngsi":{"a":{"value":{${all}}}}}}`,
+  ],
 ]
 
 const madeOrRejected = /^(201|204|400|413|503)/

@@ -4,12 +4,12 @@ import type { Selector } from '../../../model/context/query.js'
 import { isObject, quote, shownType } from '../../../model/context/value.js'
 import { type IndexedContext, resourceIdOf } from '../../../model/registration/contexts.js'
 import { everyIdPattern, type RegisteredEntity, registrationTermsOf } from '../../../model/registration/registration.js'
-import type { NgsiTemplate } from '../../../model/subscription/custom-message.js'
 import { termsOf } from '../../../model/subscription/patch.js'
 import type { Subscription } from '../../../model/subscription/subscription.js'
 import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../../model/subscription/terms.js'
 import { listText, type Steps } from '../../../slices.js'
 import { dateText, type Milliseconds, never } from '../../../time.js'
+import { ngsiShown } from './template-shown.js'
 
 /** A subscription of either interface as NGSIv2 shows it at a moment [NGSIv2 subscriptions 2.1, 9]. */
 export function renderSubscription({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): string {
@@ -121,27 +121,8 @@ function templateMember({ payload, json, ngsi }: Template): WrittenMembers {
   return {
     ...(payload !== undefined && payload !== '' && { payload: JSON.stringify(payload) }),
     ...(json !== undefined && { json }),
-    ...(ngsi !== undefined && { ngsi: JSON.stringify(ngsiShown(JSON.parse(ngsi) as NgsiTemplate)) }),
+    ...(ngsi !== undefined && { ngsi: ngsiShown(ngsi) }),
   }
-}
-
-/**
- * `ngsi` of a custom notification in a shown subscription: attributes with the default types of their values as they were
- * written, metadata only if there are any, id and type only if they are not empty [NGSIv2 subscriptions 2.1].
- */
-function ngsiShown(ngsi: NgsiTemplate): NgsiTemplate {
-  const entries = Object.entries(ngsi).flatMap(([name, given]): readonly (readonly [string, Value])[] => {
-    if (name === 'id' || name === 'type') return given === '' ? [] : [[name, given]]
-    return [[name, attributeShown(given)]]
-  })
-  return Object.fromEntries(entries)
-}
-
-function attributeShown(given: Value): Value {
-  const metadata = valueMember(given, 'metadata')
-  if (metadata === undefined || !isObject(metadata) || Object.keys(metadata).length === 0) return typedMember(given)
-  const elements = Object.entries(metadata).map(([name, element]) => [name, typedMember(element)] as const)
-  return { ...typedMember(given), metadata: Object.fromEntries(elements) }
 }
 
 /** An attribute or metadata element of a template: its value, null without one, and the given type or that of its kind. */
