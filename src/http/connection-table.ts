@@ -137,7 +137,7 @@ export class ConnectionTable {
     this.#warned_ms = now
     this.#context.log.warn(
       'http:accept',
-      `a connection could not be accepted (${fault.message}); ${closed} idle ones closed`,
+      `a connection could not be accepted (${fault.message}); ${closed} idle connections were closed`,
     )
   }
 

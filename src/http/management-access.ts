@@ -195,7 +195,7 @@ export class ProxyNotice {
     if (Atomics.exchange(this.#told, 0, 1) === 1) return
     this.#log.warn(
       'http:proxy',
-      `a request for another host came from this machine (Host: ${cutText(host)}): if a proxy passes on what others ask, it opens stored data and changes to them; have it send X-Forwarded-For, or start the broker with -adminToken or -adminPort`,
+      `a request for another host came from this machine (Host: ${cutText(host)}): if a proxy on this machine forwards requests of others, they can read and change stored data; let the proxy send X-Forwarded-For, or start the broker with -adminToken or -adminPort`,
     )
   }
 

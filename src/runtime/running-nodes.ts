@@ -179,8 +179,11 @@ export class RunningNodes {
     })
     const took = `in ${Math.round(performance.now() - begun_ms)} ms`
     if (left() > 0 && this.#isGivenUp)
-      log.warn('cluster:handover', `etcd does not answer: others own what this node has had when its lease is over`)
-    else if (left() > 0 && !this.#hasSuccessor()) log.info('cluster:handover', 'all other nodes end as well')
+      log.warn(
+        'cluster:handover',
+        'etcd does not answer: other nodes own the partitions of this one when its lease has ended',
+      )
+    else if (left() > 0 && !this.#hasSuccessor()) log.info('cluster:handover', 'all other nodes are ending, too')
     else if (left() > 0) log.warn('cluster:handover', `${left()} of the logs of this node have no other owner ${took}`)
     else log.info('cluster:handover', `other nodes own the ${owned.length} partitions of this one ${took}`)
   }
@@ -331,7 +334,7 @@ export class RunningNodes {
     if (suspects === this.#suspects) return
     const { log } = this.#parts
     if (suspects === '') log.info('cluster:suspects', 'most members can reach all others again')
-    else log.warn('cluster:suspects', `most members cannot reach ${suspects}: others are to own what it has`)
+    else log.warn('cluster:suspects', `most members cannot reach ${suspects}: other nodes are to own its partitions`)
     this.#suspects = suspects
   }
 

@@ -94,7 +94,7 @@ test('each condition may take an equal part of what all may take of a change, wh
   }
   t.same(new Set(shares), new Set([50_000]))
   t.equal(warnings.length, 2)
-  t.match(warnings[0], /take too long for Silo1 \(Silo\): beyond 50000 steps each/)
+  t.match(warnings[0], /take too long for Silo1 \(Silo\): if one needs more than 50000 steps/)
 })
 
 test('only subscriptions of the same tenant are woken; no tenant is one of its own', async (t) => {

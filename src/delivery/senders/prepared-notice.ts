@@ -76,7 +76,9 @@ function bodyOf(
   if (budget.isSpent) {
     const { entity } = shown.change
     const what = `the template of subscription ${id} takes too long for ${entity.id} (${entity.type})`
-    log.warn('subscriptions:steps', `${what}: beyond ${shown.steps} steps its macros are null`, { subscription: id })
+    log.warn('subscriptions:steps', `${what}: if it needs more than ${shown.steps} steps, its macros are null`, {
+      subscription: id,
+    })
   }
   return rendered
 }

@@ -273,7 +273,10 @@ export class Matcher {
 
   #warnOfSteps({ entity: { id, type } }: Change, { steps }: StepShare): void {
     const what = `the conditions and templates of its subscriptions take too long for ${id} (${type})`
-    this.#log.warn('subscriptions:steps', `${what}: beyond ${steps} steps each, conditions are false and macros null`)
+    this.#log.warn(
+      'subscriptions:steps',
+      `${what}: if one needs more than ${steps} steps, a condition counts as false and a macro as null`,
+    )
   }
 
   /** Bodies that are short together are rendered here; otherwise the entity is stored once for all of them. */
