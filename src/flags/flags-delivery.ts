@@ -43,7 +43,12 @@ export const deliveryFlags = named({
     'ORION_DISABLE_CUSTOM_NOTIF',
   ),
   insecureNotif: delivery.onOff('accept certificates of unknown authorities', 'ORION_INSECURE_NOTIF'),
-  cprForwardLimit: delivery.value(integer(0), 1000, 'requests forwarded per request', 'ORION_CPR_FORWARD_LIMIT'),
+  cprForwardLimit: delivery.value(
+    integer(0),
+    1000,
+    'most requests that are forwarded for one request',
+    'ORION_CPR_FORWARD_LIMIT',
+  ),
   forwardMax: delivery.value(
     integer(1, 1_000_000),
     1000,
@@ -62,10 +67,14 @@ export const deliveryFlags = named({
   notifRetention: delivery.value(
     integer(1, 31_536_000),
     86400,
-    's until a notification that is not accepted is dropped',
+    'seconds until a notification that is not accepted is dropped',
   ),
-  notifQueueMax: delivery.value(integer(1, 10_000_000), 100_000, 'notifications that wait per subscription'),
-  notifQueueMaxMb: delivery.value(integer(1, 1_048_576), 4096, 'MB that wait in all, 1024 notifications for each'),
+  notifQueueMax: delivery.value(integer(1, 10_000_000), 100_000, 'most notifications that wait per subscription'),
+  notifQueueMaxMb: delivery.value(
+    integer(1, 1_048_576),
+    4096,
+    'most MB of notifications that wait in all; also 1024 notifications for each MB',
+  ),
   notifWindow: delivery.value(
     integer(1, 65_536),
     32,
@@ -76,14 +85,14 @@ export const deliveryFlags = named({
     [undefined, 'that of -outReqMsgMaxSize'],
     'bytes of a notification, head included',
   ),
-  notifRetryMin: delivery.value(integer(1, 3_600_000), 500, 'ms of the first pause'),
+  notifRetryMin: delivery.value(integer(1, 3_600_000), 500, 'ms of the first pause after a failed attempt to notify'),
   notifRetryMax: delivery.other<number | undefined>(
     integer(1, 86_400_000),
     [undefined, '60000'],
-    'ms of the longest pause; not less than the first',
+    'ms of the longest pause after failed attempts; not less than -notifRetryMin',
   ),
-  notifPerReceiver: delivery.value(integer(1, 1024), 8, 'attempts at a time per receiver'),
-  notifTotal: delivery.value(integer(1, 65536), 256, 'attempts at a time in all'),
+  notifPerReceiver: delivery.value(integer(1, 1024), 8, 'most attempts to notify at a time per receiver'),
+  notifTotal: delivery.value(integer(1, 65536), 256, 'most attempts to notify at a time in all'),
   notifMemory: delivery.value(
     integer(1, 1_000_000),
     64,
@@ -97,9 +106,9 @@ export const deliveryFlags = named({
   sseKeep: delivery.value(integer(0, 86_400), 30, 's that a notification is kept after it was sent on an event stream'),
   sseKeepMax: delivery.value(integer(1, 1_000_000), 10_000, 'notifications that are so kept per event stream'),
   sseKeepMaxMb: delivery.value(integer(1, 65_536), 16, 'MiB that are so kept per event stream'),
-  notifAccept: delivery.value(oneOf('2xx', 'any'), '2xx', 'status of a receiver that accepts'),
+  notifAccept: delivery.value(oneOf('2xx', 'any'), '2xx', 'statuses by which a receiver accepts a notification'),
   notifAllow: delivery.optional(destinationList, 'where notifications may go, and nowhere else'),
-  notifDeny: delivery.optional(destinationList, 'where they may not go, whatever is allowed'),
+  notifDeny: delivery.optional(destinationList, 'where notifications may not go, whatever -notifAllow says'),
   initialNotificationLimit: delivery.value(
     integer(0, 1000),
     20,
@@ -121,5 +130,9 @@ export const deliveryFlags = named({
     'subscriptions that may be about one entity: to its id, or of its tenant to patterns or all ids',
   ),
   registrationsMax: delivery.value(integer(1, 10_000_000), 100_000, 'registrations, of 1 KiB each on average'),
-  subscriptionGrace: delivery.value(integer(0, 36500), 30, 'days that what is expired is kept; 0: for ever'),
+  subscriptionGrace: delivery.value(
+    integer(0, 36500),
+    30,
+    'days for which expired subscriptions are kept; 0: for ever',
+  ),
 } as const)

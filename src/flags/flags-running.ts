@@ -24,7 +24,7 @@ export const runningFlags = named({
   t: logging.other(traceLevels, [noLevels, 'none'], 'trace levels that are on, such as 19,21-25', 'ORION_TRACE'),
   logLevel: logging.value(oneOfAnyCase(...logLevels), 'WARN', 'least important lines to log', 'ORION_LOG_LEVEL'),
   silent,
-  verbose: logging.value(integer(0, 5), 0, 'what is logged beyond the log level'),
+  verbose: logging.value(integer(0, 5), 0, 'how much is logged beyond the log level'),
   logFormat: logging.value(oneOf('json', 'pipe'), 'json', 'form of a line'),
   logForHumans: logging.onOff('short readable lines on stdout', 'ORION_LOG_FOR_HUMANS'),
   accessLog: logging.value(
@@ -42,7 +42,12 @@ export const runningFlags = named({
     'ORION_LOG_SUMMARY_PERIOD',
   ),
   relogAlarms: logging.onOff('log repeated alarms as well', 'ORION_RELOG_ALARMS'),
-  logLineMaxSize: logging.value(integer(100, highest32), 32768, 'bytes of a line', 'ORION_LOG_LINE_MAX_SIZE'),
+  logLineMaxSize: logging.value(
+    integer(100, highest32),
+    32768,
+    'longest line of the log, in bytes',
+    'ORION_LOG_LINE_MAX_SIZE',
+  ),
   logInfoPayloadMaxSize: logging.value(
     integer(0, highest32),
     5120,
@@ -65,7 +70,7 @@ export const runningFlags = named({
     'seconds for which a thread may stand still before the process ends itself; 0: for ever',
   ),
   adminPort: administration.optional(integer(1, 65535), 'management on a port of its own'),
-  adminIp: administration.value(address, '127.0.0.1', 'address of that port'),
+  adminIp: administration.value(address, '127.0.0.1', 'address of -adminPort'),
   adminHosts: administration.other(
     hostNames,
     [noNames, 'none'],

@@ -20,13 +20,13 @@ export const servingFlags = named({
   cert: network.optional(textFlag('file'), 'certificate for HTTPS (PEM)', 'ORION_HTTPS_CERTFILE'),
   corsOrigin: network.optional(
     textFlag('origin'),
-    'origin allowed to browsers; __ALL: every',
+    'origin whose pages may use the broker from a browser; __ALL: every origin',
     'ORION_CORS_ALLOWED_ORIGIN',
   ),
   corsMaxAge_s: network.value(
     integer(-1, 86400),
     86400,
-    'seconds that browsers keep what is allowed',
+    'seconds for which browsers remember that an origin is allowed',
     'ORION_CORS_MAX_AGE',
   ),
   httpThreads: network.other(
@@ -41,8 +41,13 @@ export const servingFlags = named({
     'seconds until an idle connection is closed; 0: never',
     'ORION_REQ_TIMEOUT',
   ),
-  connectionMemory_KiB: limits.value(integer(1, 1024), 64, 'KiB of the head of a request', 'ORION_CONN_MEMORY'),
-  maxConnections: limits.value(integer(1), 1020, 'open connections; then the longest idle one goes', 'ORION_MAX_CONN'),
+  connectionMemory_KiB: limits.value(integer(1, 1024), 64, 'largest head of a request, in KiB', 'ORION_CONN_MEMORY'),
+  maxConnections: limits.value(
+    integer(1),
+    1020,
+    'most open connections; beyond that the longest idle one is closed',
+    'ORION_MAX_CONN',
+  ),
   connectionRequests: limits.value(integer(1, 10_000), 16, 'requests of one connection in progress; further ones wait'),
   idleTimeout_s: limits.value(integer(0), 300, 'seconds until a connection without a request is closed; 0: never'),
   bodyTimeout_s: limits.value(
@@ -61,7 +66,12 @@ export const servingFlags = named({
     'MiB of the heads and bodies of all requests that are not answered',
   ),
   answerMemory_MiB: limits.value(integer(1, 1_000_000), 256, 'MiB of all large responses that have not been sent'),
-  reqPoolSize: limits.value(integer(0, 1024), 0, 'requests that work at a time; 0: 256', 'ORION_TRQ_POOL_SIZE'),
+  reqPoolSize: limits.value(
+    integer(0, 1024),
+    0,
+    'most requests whose work is under way at a time; 0: 256',
+    'ORION_TRQ_POOL_SIZE',
+  ),
   reqMutexPolicy: limits.value(
     oneOf('all', 'read', 'write', 'none'),
     'all',
@@ -76,18 +86,18 @@ export const servingFlags = named({
   inReqPayloadMaxSize: limits.value(
     integer(0),
     1_048_576,
-    'bytes of the body of a request',
+    'largest body of a request, in bytes',
     'ORION_IN_REQ_PAYLOAD_MAX_SIZE',
   ),
 
-  dbPath: storage.value(textFlag('directory'), './rigel-data', 'where the data lives; made if missing'),
+  dbPath: storage.value(textFlag('directory'), './rigel-data', 'folder of the data; made if missing'),
   partitions: storage.other(
     integer(1, 256),
     [undefined, 'half the processors, 1 to 8; of a cluster 12, or what it has'],
     'partitions of a new data directory; an existing one keeps its number',
   ),
-  dbPoolSize: storage.value(integer(1, 10000), 10, 'read handles of a partition', 'ORION_MONGO_POOL_SIZE'),
-  dbSizeMax_MiB: storage.value(integer(16, 16_777_216), 65536, 'MiB of a partition on disk'),
+  dbPoolSize: storage.value(integer(1, 10000), 10, 'read handles of each partition', 'ORION_MONGO_POOL_SIZE'),
+  dbSizeMax_MiB: storage.value(integer(16, 16_777_216), 65536, 'largest size of a partition on disk, in MiB'),
   expirationSweep_s: storage.value(integer(1, 3600), 60, 'seconds between two removals of entities that have expired'),
   dbFreeMin_MiB: storage.value(
     integer(0, 1_048_576),
@@ -105,7 +115,7 @@ export const servingFlags = named({
     'an update is answered when it is 1: on disk; 0: on its way there, so that a loss of power takes the updates of the last moments',
     'ORION_MONGO_WRITE_CONCERN',
   ),
-  mailboxSize: storage.value(integer(1, 1_000_000), 100_000, 'commands that wait for a partition'),
+  mailboxSize: storage.value(integer(1, 1_000_000), 100_000, 'most commands that wait for a partition'),
   entityMaxSize: storage.other<number | undefined>(
     integer(1024, 67_108_864),
     [undefined, '1048576, or -inReqPayloadMaxSize where that is more'],
