@@ -2,8 +2,9 @@ import { err, ok, type Result } from '../../result.js'
 import type { Value } from './entity.js'
 import { type HeldValue, plainValue } from './large/large-attribute.js'
 import { LargeValue } from './large/large-value.js'
+import { ValueSet } from './large/value-set.js'
 import { compareValues } from './order.js'
-import { canonical, isArray, isObject } from './value.js'
+import { isArray, isObject } from './value.js'
 
 /** Operators that are applied to the stored value instead of being stored [NGSIv2 context 12]. */
 const operators = ['$inc', '$mul', '$min', '$max', '$push', '$addToSet', '$pull', '$pullAll', '$set', '$unset'] as const
@@ -103,13 +104,8 @@ function addedToSet(given: Value, held: readonly Value[] | LargeValue): HeldValu
   const several = severalIn(given)
   if (several === unfit || several.position !== undefined) return unfit
   if (held instanceof LargeValue) return held.extended(several.items)
-  const known = new Set(held.map(canonical))
-  const added: Value[] = []
-  for (const item of several.items) {
-    const text = canonical(item)
-    if (!known.has(text)) added.push(item)
-    known.add(text)
-  }
+  const known = new ValueSet(held)
+  const added = several.items.filter((item) => known.add(item))
   return added.length === 0 ? held : [...held, ...added]
 }
 
@@ -117,8 +113,8 @@ function pulled(given: readonly Value[], held: HeldValue | undefined): HeldValue
   if (held === undefined) return undefined
   if (!isList(held)) return unfit
   if (held instanceof LargeValue) return held.reduced(given)
-  const gone = new Set(given.map(canonical))
-  return held.filter((item) => !gone.has(canonical(item)))
+  const gone = new ValueSet(given)
+  return held.filter((item) => !gone.has(item))
 }
 
 interface Several {

@@ -21,10 +21,12 @@ function sameMember(a: { readonly [key: string]: Value }, b: { readonly [key: st
 /** A text that only equal values share: with a set of these, one look tells whether an array has a value. */
 export function canonical(value: Value): string {
   if (typeof value === 'number') return String(value)
+  if (typeof value === 'string') return quote(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonical).join()}]`
-  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`)
-  return `{${members.sort().join()}}`
+  // Sorting the keys of tens of thousands of members takes a fraction of sorting their texts.
+  const members = Object.keys(value).sort()
+  return `{${members.map((key) => `${quote(key)}:${canonical(value[key] ?? null)}`).join()}}`
 }
 
 /**
