@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
+import { linkFormat } from '../src/cluster/link/link-protocol.js'
+import { exportVersion } from '../src/data/transfer/export-lines.js'
 import { flagsByName } from '../src/flags/flags.js'
+import { formatVersion } from '../src/storage/folder/folder-format.js'
 import { namesIn, pageOf, pages, root, textOf } from './documented-pages.js'
 import { RunningBroker } from './running.js'
 
@@ -83,6 +86,12 @@ const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_TORTURE',
   'RIGEL_WAL',
 ])
+
+test('the changelog names the formats that the program writes', async (t) => {
+  const [, newest = ''] = pageOf('CHANGELOG.md').split('### Formats')
+  t.match(newest, `Data folders and backups have format ${formatVersion}, exports version ${exportVersion}, `)
+  t.match(newest, `the link between nodes format ${linkFormat}.`)
+})
 
 test('docs/api.md has every path of the program, each with its verbs', async (t) => {
   const rows = pageOf('docs/api.md').split('\n').flatMap(pathsOfRow)

@@ -10,7 +10,7 @@ import { readRegistrationLine, registrationLine } from './registration-line.js'
 import { availabilityLine, readAvailabilityLine, readSubscriptionLine, subscriptionLine } from './subscription-line.js'
 
 /** The version of the export format that this program writes; it reads this and all earlier ones. */
-const exportVersion = 1
+export const exportVersion = 1
 
 /** The first line of an export. */
 export function headerLine(): string {
