@@ -28,8 +28,8 @@ export function responseHeaders(cors: Cors, response: ApiResponse, facts: Respon
 /** A response without a body, and one whose body the client has already: its length is not that of what is sent [RFC 9110 8.6]. */
 const lengthless: ReadonlySet<number> = new Set([204, 304])
 
-/** Beside those of Orion what a page needs to know why a request was refused, and when to try again [management 11.6]. */
-const exposed = 'Fiware-Correlator, Fiware-Total-Count, Location, Retry-After, Rigel-Forwarding-Error, WWW-Authenticate'
+/** Orion's list [management 11.6]. */
+const exposed = 'Fiware-Correlator, Fiware-Total-Count, Location'
 const allowedHeaders =
   'Content-Type, Fiware-Service, Fiware-Servicepath, Ngsiv2-AttrsFormat, Fiware-Correlator, X-Forwarded-For, X-Real-IP, X-Auth-Token, Authorization'
 

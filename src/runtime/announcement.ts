@@ -15,7 +15,7 @@ export function startLine(options: Options, partitions: number): readonly [text:
   const address = localIp ?? 'all addresses'
   const parts = [
     ...[address, dbPath, partitionsText(partitions)],
-    `updates ${writeConcern === 1 ? 'on disk' : 'in memory'} before their response`,
+    `updates ${writeConcern === 1 ? 'on disk' : 'in memory'} before their answer`,
     ...(adminPort === undefined ? [] : [`management on port ${adminPort} of ${adminIp}`]),
   ]
   const facts = { version, git_hash, port, address, dbPath, partitions, writeConcern }

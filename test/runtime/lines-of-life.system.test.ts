@@ -38,7 +38,7 @@ test('a log says what ran when at every level but NONE: start, ready, stop, and 
     t.equal(
       start?.msg,
       `Rigel ${version} (git ${short}) starts on port ${broker.port} ` +
-        `(${address}, ${broker.folder}, 2 partitions, updates ${where} before their response${management})`,
+        `(${address}, ${broker.folder}, 2 partitions, updates ${where} before their answer${management})`,
     )
     const facts = { port: broker.port, address, dbPath: broker.folder, partitions: 2, writeConcern: isFirst ? 1 : 0 }
     t.match(start, { lvl: 'INFO', op: 'main:start', version, git_hash, ...facts })
