@@ -122,7 +122,7 @@ test('image and compose.yaml say that, unlike the image of Orion, they start wit
   t.match(services['rigel'], { command: ['-multiservice'] }, 'the comment is a line that works')
   t.match(
     readFileSync(join(root, 'docs/from-orion.md'), 'utf8'),
-    /Orion's image starts the broker with `-multiservice`; Rigel's does not/,
+    /Orion's image starts the broker with `-multiservice`; Rigel's image does not/,
   )
 })
 
