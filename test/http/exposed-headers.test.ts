@@ -5,7 +5,7 @@ import { get, givenFrontEnd, headerOf } from './given.js'
 /** Headers that a page of another origin gets without being told which [Fetch 3.3.5]. */
 const alwaysReadable = ['Cache-Control', 'Content-Length', 'Content-Type']
 
-/** Headers that the sources name and that are no matter of pages, by the reason. */
+/** Headers that the sources name and that pages may not read, by the reason. */
 const notForPages = [
   ...['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods', 'Access-Control-Allow-Origin'], // The browser reads
   ...['Access-Control-Expose-Headers', 'Access-Control-Max-Age'], // these itself.
@@ -17,7 +17,7 @@ const notForPages = [
 /** Names with a hyphen, and those without one that responses have. */
 const named = /'([A-Z][A-Za-z0-9]*(?:-[A-Z][A-Za-z0-9]*)+)'|\bheaders: \{ ([A-Z][a-z]+): /g
 
-test('pages of other origins may read every header of the interfaces that Orion exposes, and of others the reason is known', async (t) => {
+test('pages of other origins may read the headers that Orion exposes, and every other header has its reason', async (t) => {
   const { talk } = await givenFrontEnd(t, { corsOrigin: '__ALL' })
   const response = await talk(get('/v1/echo/a', 'Origin: https://panel.example'))
   const exposed = headerOf(response, 'Access-Control-Expose-Headers')?.split(', ') ?? []
@@ -28,7 +28,7 @@ test('pages of other origins may read every header of the interfaces that Orion 
   t.same(
     [...found].filter((name) => name === undefined || !known.has(name)),
     [],
-    'a new header is added to those that are exposed (src/http/responses.ts), or here with the reason',
+    'a new header is listed here, with the reason why pages may not read it',
   )
   t.same(
     exposed.filter((name) => !found.has(name)),

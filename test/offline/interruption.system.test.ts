@@ -122,6 +122,20 @@ test('an export to a reader that takes nothing ends by the first signal', async 
   t.equal(await errors, 'nothing was exported: it was interrupted (SIGTERM)\n')
 })
 
+test('an export that was interrupted before it has to wait for its reader does not wait', async (t) => {
+  const module = import.meta.resolve('../../src/data/transfer/export-file.js')
+  const source = `import { writeExport } from ${JSON.stringify(module)}
+    process.stdout.write('x'.repeat(2 ** 20))
+    writeExport('-', (async function* () {})(), () => {}, AbortSignal.abort(new Error('interrupted')))
+      .catch(({ message }) => process.stderr.write(message, () => process.exit(3)))`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const errors = text(child.stderr)
+  await until(() => child.exitCode !== null)
+  t.equal(child.exitCode, 3)
+  t.equal(await errors, 'interrupted')
+})
+
 test('a second signal ends what does not look at the first one', async (t) => {
   const module = import.meta.resolve('../../src/data/offline/interruption.js')
   const source = `import { interruptibly } from ${JSON.stringify(module)}

@@ -57,7 +57,7 @@ interface PayloadWrite<Payload> extends Pick<OperationParts<Ngsi2Services, Paylo
   readonly many?: (services: Ngsi2Services, request: ApiRequest) => Steps<Work | undefined>
 }
 
-/** An operation that writes its payload; a short payload with only one entity is parsed by the partition of that entity. */
+/** An operation that writes its payload. What `single` and `many` find parseable is parsed by the partitions of its entities. */
 export function payloadWrite<Payload>({
   checksName = true,
   single,

@@ -46,7 +46,7 @@ export function requestOrigin(
 }
 
 /** In characters: parsing a longer body at once could block the thread too long. */
-const shortBody = 64 * 1024
+export const shortBody = 64 * 1024
 
 /** Whether a body is parsed in slices. Later requests on its connection wait, so that the order is kept. */
 export function isLong(body: string): boolean {

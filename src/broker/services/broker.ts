@@ -34,7 +34,7 @@ export interface TypeSummary {
 export interface RawUpdate extends RawUpdateHead {
   readonly id: EntityId
   readonly body: string
-  /** Of NGSIv2 only. */
+  /** Given for elements of NGSIv2, which are parsed as entities. */
   readonly target?: RawTarget | undefined
 }
 

@@ -74,6 +74,7 @@ export const backupCommand = command({
 
 /** The same pieces until a signal comes. */
 async function* untilInterrupted(source: Source, interrupted: AbortSignal): AsyncIterable<Uint8Array> {
+  interrupted.throwIfAborted()
   interrupted.addEventListener('abort', () => source.interrupt?.(), { once: true })
   for await (const piece of source.pieces) {
     interrupted.throwIfAborted()

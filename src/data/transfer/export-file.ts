@@ -109,6 +109,7 @@ class Output {
 
   /** Waits for a reader that takes nothing, until the export is interrupted. `begin` gives what ends the wait. */
   async #waitFor(begin: (goOn: () => void) => () => void): Promise<void> {
+    this.#interrupted?.throwIfAborted()
     await new Promise<void>((resolve) => {
       const goOn = (): void => {
         end()

@@ -1,3 +1,4 @@
+import { matchAt, scannedAtOnce, windowAt } from '../../../broker/operations/element-window.js'
 import type { EntityId } from '../../../model/context/entity.js'
 import type { UpdateAction } from '../../../model/context/update.js'
 import type { Steps } from '../../../slices.js'
@@ -29,8 +30,7 @@ export function* scanElements(body: string): Steps<ScannedUpdate | undefined> {
   const elements: ScannedElement[] = []
   let at = beginning.lastIndex
   while (body.charCodeAt(at) !== closing) {
-    const text = body.length > longestElement ? body.slice(at, at + longestElement) : body
-    const from = text === body ? at : 0
+    const { text, from } = windowAt(body, at)
     const [, separator = '', id] = matchAt(separatedElement, text, from) ?? []
     if (id === undefined || (separator === '') !== (elements.length === 0)) return undefined
     elements.push({ id: id as EntityId, text: text.slice(from + separator.length, separatedElement.lastIndex) })
@@ -42,17 +42,6 @@ export function* scanElements(body: string): Steps<ScannedUpdate | undefined> {
   if (tail === undefined || elements.length === 0) return undefined
   const action = parseAction(actionBefore ?? tail[1] ?? '')
   return action.ok ? { action: action.value, elements } : undefined
-}
-
-/** In characters, with the comma before it: a partition parses an element at once. */
-const longestElement = 64 * 1024
-
-/** The number of elements that are scanned between two pauses. */
-const scannedAtOnce = 16
-
-function matchAt(expression: RegExp, text: string, at: number): readonly (string | undefined)[] | undefined {
-  expression.lastIndex = at
-  return expression.exec(text) ?? undefined
 }
 
 const closing = ']'.charCodeAt(0)

@@ -1,3 +1,4 @@
+import { matchAt, scannedAtOnce, windowAt } from '../../../broker/operations/element-window.js'
 import { type EntityId, type EntityType, type Metadata, maxName_bytes } from '../../../model/context/entity.js'
 import { maxAttributes } from '../../../model/context/entity-size.js'
 import type { GivenAttribute, UpdateAction } from '../../../model/context/update.js'
@@ -32,8 +33,7 @@ export function* scanEntities(body: string): Steps<ScannedBatch | undefined> {
   const entities: ScannedEntity[] = []
   let at = beginning.lastIndex
   for (let isLast = false; !isLast; ) {
-    const text = body.length > longestEntity ? body.slice(at, at + longestEntity) : body
-    const from = text === body ? at : 0
+    const { text, from } = windowAt(body, at)
     const entity = scanEntity(text, from)
     if (entity === undefined) return undefined
     entities.push({ id: entity.id, text: text.slice(from, entity.end) })
@@ -49,13 +49,10 @@ export function* scanEntities(body: string): Steps<ScannedBatch | undefined> {
   return action && { action, entities }
 }
 
-/** In characters, with what follows it: a partition parses an entity at once. So an entity has fewer metadata than it may have. */
-const longestEntity = 64 * 1024
-
-/** The number of entities that are scanned between two pauses. */
-const scannedAtOnce = 16
-
-/** The id of the entity that begins at an offset, and where it ends. */
+/**
+ * The id of the entity that begins at an offset, and where it ends. An entity that fits in its window has fewer metadata than it may
+ * have: they are not counted.
+ */
 function scanEntity(text: string, from: number): { readonly id: EntityId; readonly end: number } | undefined {
   if (matchAt(opening, text, from) === undefined) return undefined
   const names = new Set<string>()
@@ -151,11 +148,6 @@ function scalarIn(given: Given): string | number | boolean | null {
 
 function textIn(given: Given): string | undefined {
   return typeof given === 'string' ? given : undefined
-}
-
-function matchAt(expression: RegExp, text: string, at: number): readonly (string | undefined)[] | undefined {
-  expression.lastIndex = at
-  return expression.exec(text) ?? undefined
 }
 
 /*
