@@ -42,6 +42,9 @@ export interface NodeParts {
   readonly trace: ((line: string) => void) | undefined
 }
 
+/** The longest that the threads and links of a node take once all faults have ended. */
+const restDelay_ms = 400
+
 /** How far the monotonic clock of a node goes while that of the schedule goes 1. */
 const clockRates = [0.996, 1, 1.004]
 
@@ -98,6 +101,13 @@ export class SimulatedNode {
   /** Whether front ends take what this node shows for all that was acknowledged. */
   get isConfirmed(): boolean {
     return this.lives && this.#until_ns > this.now
+  }
+
+  /** How long something takes on this node: what waited for its owner while there were faults is worked off soon after them. */
+  get #delay_ms(): number {
+    const { log, random } = this.#parts
+    const delay_ms = random.delay_ms()
+    return log.isFaulty ? delay_ms : Math.min(delay_ms, restDelay_ms)
   }
 
   get isOwner(): boolean {
@@ -265,11 +275,11 @@ export class SimulatedNode {
     }
     this.#follow(turns, last)
     if (last > this.#last) this.#last = last
-    const { isSynchronous, schedule, random } = this.#parts
+    const { isSynchronous, schedule } = this.#parts
     if (isSynchronous) this.take({ kind: 'applied' })
     else
       schedule.plan(
-        random.delay_ms(),
+        this.#delay_ms,
         this.#ofLife(() => this.take({ kind: 'applied' })),
       )
   }
@@ -332,7 +342,7 @@ export class SimulatedNode {
           this.turns.push(sequence)
           this.#noted = sequence
           schedule.plan(
-            random.delay_ms() / 2,
+            this.#delay_ms / 2,
             this.#ofLife(() => done()),
           )
         })
@@ -397,14 +407,14 @@ export class SimulatedNode {
     take: (response: Response) => void,
     send: (lives: () => boolean, respond: (response: Response) => void) => void,
   ): void {
-    const { schedule, random } = this.#parts
+    const { schedule } = this.#parts
     const life = this.#life
     const lives = (): boolean => life === this.#life
     const number = this.#questions.ask(take)
     const questions = this.#questions
     const respond = (response: Response): void => {
       if (!this.#open.delete(giveUp) || !lives()) return
-      schedule.plan(random.delay_ms(), () => {
+      schedule.plan(this.#delay_ms, () => {
         if (!lives()) return
         // A thread that is paused reads its messages when it goes on.
         const left_ms = this.#pausedUntil_ms - schedule.now_ms
