@@ -7,7 +7,7 @@ import type { LogSequence } from '../wal/record-log.js'
 import { type EntryChange, entryChangesOf } from './index-entries.js'
 import type { Memtable, NamedRecords, PublishedRecords } from './memtable.js'
 import { changed, type HeldRecord } from './record-cache.js'
-import { UnappliedTurns } from './unapplied-turns.js'
+import { mostWrites, UnappliedTurns, writesFor } from './unapplied-turns.js'
 
 /** What lets LMDB follow the log. */
 export interface Deferral {
@@ -35,6 +35,8 @@ export class TurnPublisher {
   readonly #versions: Deferral['versions']
   /** The sum of all of them. */
   #unapplied = new UnappliedTurns()
+  /** How many writes are gathered. */
+  #most = mostWrites
 
   constructor({ memtable, versions }: Deferral) {
     this.#memtable = memtable
@@ -69,7 +71,7 @@ export class TurnPublisher {
 
   /** Whether a turn can be published before LMDB has followed. */
   takes({ all }: Publication): boolean {
-    return !this.#unapplied.isFull && this.#memtable.fits(all)
+    return this.#unapplied.writes < this.#most && this.#memtable.fits(all)
   }
 
   /** Publishes a turn whose record stands in the log under a sequence. To be asked for before: `takes`. */
@@ -82,12 +84,15 @@ export class TurnPublisher {
 
   /** Has LMDB follow, by a function that carries out a transaction. */
   apply(transaction: (write: (environment: Environment) => void) => void): void {
+    const begun_ms = performance.now()
     this.#versions.begin([])
     try {
       transaction((environment) => this.#unapplied.write(environment))
     } finally {
       this.#versions.end()
     }
+    const took_ms = performance.now() - begun_ms
+    this.#most = writesFor(this.#most, { writes: this.#unapplied.writes, took_ms })
     this.#unapplied = new UnappliedTurns()
     this.#memtable.applied()
   }

@@ -8,11 +8,31 @@ import { CountChanges } from './count-changes.js'
 import { type EntryChange, writeEntries } from './index-entries.js'
 import { unit_bytes } from './memtable.js'
 
-/** The most writes that are gathered: LMDB takes some milliseconds for them, during which the partition does nothing else. */
-const mostWrites = 4096
+/** The most writes that are gathered at one time, however fast LMDB is. */
+export const mostWrites = 4096
+
+/** So many are gathered however slow it is: in smaller transactions each write costs more. */
+const fewestWrites = 512
+
+/** For how long LMDB may be written in one piece: its partition does nothing else meanwhile. */
+const piece_ms = 16
 
 /** The size of LMDB's pages. */
 const page_bytes = 4096
+
+/**
+ * How many writes are gathered for the next transaction, by those of the last one and by how long it took: with many entities each write has a
+ * page of its own, and costs several times what it costs with few. At most half or twice as many as before, since one measurement may be chance.
+ */
+export function writesFor(
+  before: number,
+  { writes, took_ms }: { readonly writes: number; readonly took_ms: number },
+): number {
+  // What a transaction itself costs says nothing about its writes.
+  if (writes < fewestWrites / 2) return before
+  const fitting = Math.floor((writes * piece_ms) / took_ms)
+  return Math.max(fewestWrites, before / 2, Math.min(fitting, 2 * before, mostWrites))
+}
 
 /** The record of an entity as the last turn has left it; removed when it has no text. */
 interface RecordWrite {
@@ -37,17 +57,13 @@ export class UnappliedTurns {
     return this.#last
   }
 
-  /** Whether there are so many writes that no more should be added. */
-  get isFull(): boolean {
-    return this.#writes >= mostWrites
-  }
-
   /** The most bytes that writing everything adds to LMDB's file: a page of a tree and one above it for each write, and the texts. */
   get size_bytes(): number {
-    return 2 * page_bytes * this.#writes + unit_bytes * this.#characters
+    return 2 * page_bytes * this.writes + unit_bytes * this.#characters
   }
 
-  get #writes(): number {
+  /** How many puts and removals writing everything takes. */
+  get writes(): number {
     return this.#records.size + this.#entries.length + this.#counts.size
   }
 
