@@ -14,15 +14,16 @@ export const mostWrites = 4096
 /** So many are gathered however slow it is: in smaller transactions each write costs more. */
 const fewestWrites = 512
 
-/** For how long LMDB may be written in one piece: its partition does nothing else meanwhile. */
-const piece_ms = 16
+/** What a transaction is to take: its partition does nothing else meanwhile. */
+const transaction_ms = 16
 
 /** The size of LMDB's pages. */
 const page_bytes = 4096
 
 /**
- * How many writes are gathered for the next transaction, by those of the last one and by how long it took: with many entities each write has a
- * page of its own, and costs several times what it costs with few. At most half or twice as many as before, since one measurement may be chance.
+ * How many writes are gathered for the next transaction, by how many the last one had and how long it took: where there are many entities, each
+ * write has a page of its own and costs several times as much as where there are few. At least half and at most twice as many as before, since
+ * one measurement may be chance.
  */
 export function writesFor(
   before: number,
@@ -30,8 +31,8 @@ export function writesFor(
 ): number {
   // What a transaction itself costs says nothing about its writes.
   if (writes < fewestWrites / 2) return before
-  const fitting = Math.floor((writes * piece_ms) / took_ms)
-  return Math.max(fewestWrites, before / 2, Math.min(fitting, 2 * before, mostWrites))
+  const fitting = Math.floor((writes * transaction_ms) / took_ms)
+  return Math.max(fewestWrites, Math.ceil(before / 2), Math.min(fitting, 2 * before, mostWrites))
 }
 
 /** The record of an entity as the last turn has left it; removed when it has no text. */
