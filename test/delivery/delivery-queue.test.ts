@@ -563,6 +563,27 @@ test('a sweep drops so many of what has waited too long that others have their t
   ])
 })
 
+test('a clock that was set back and forth makes nothing older that is read again, and nothing stays longer for it', async (t) => {
+  const tested = new QueueUnderTest({ retention_ms: 1000, window: { most: 1, share: 1 } })
+  tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))
+  // Of each three, one was made while the clock was a day behind, and one while it was a day ahead.
+  for (const [key, skew_ms] of [0, 86_400_000, -100, 0, 86_400_000, -100].entries()) {
+    tested.arrive(0, { subscription: subscriptionId(1), orderingKey: { kind: 'entity', key: `${key}` }, skew_ms })
+    tested.clock.advance(100)
+  }
+  const sweep = (): number => {
+    tested.queue.sweep()
+    return tested.left.dropped
+  }
+  t.equal(sweep(), 0)
+  tested.clock.advance(300)
+  t.equal(sweep(), 0, 'none has waited for more than 900 ms')
+  tested.clock.advance(200)
+  t.equal(sweep(), 1, 'the first one')
+  tested.clock.advance(1000)
+  t.equal(sweep(), 6)
+})
+
 test('an outbox that is forgotten leaves nothing in memory, and room for the others', async (t) => {
   const tested = new QueueUnderTest({ window: { most: 2, share: 2 } })
   tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))

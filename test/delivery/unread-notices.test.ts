@@ -33,14 +33,14 @@ test('a list gives back its numbers in their order, whenever they are added and 
 test('of what is not in memory the sums are right, also where sizes cannot be read', async (t) => {
   const unread = new UnreadNotices()
   for (const [number, size_bytes] of [10, 20, 40].entries()) {
-    unread.add({ outbox: 3, number: number + 1, made: at(number) }, size_bytes)
+    unread.add({ outbox: 3, number: number + 1, made: at(number) }, { size_bytes, since_ms: number })
   }
-  unread.add({ outbox: 1, number: 7, made: at(9) }, 5)
+  unread.add({ outbox: 1, number: 7, made: at(9) }, { size_bytes: 5, since_ms: 9 })
   t.equal(unread.size, 4)
   t.same(unread.outboxes, [3, 1])
-  t.match(unread.shift(3, 10), { outbox: 3, number: 1, size_bytes: 10 })
-  t.match(unread.shift(3), { number: 2, size_bytes: 30 })
-  t.match(unread.shift(3, 40), { number: 3, size_bytes: 30, made: at(2) })
+  t.match(unread.shift(3, { size_bytes: 10, since_ms: 5 }), { outbox: 3, number: 1, size_bytes: 10, since_ms: 5 })
+  t.match(unread.shift(3), { number: 2, size_bytes: 30, since_ms: 5 })
+  t.match(unread.shift(3, { size_bytes: 40, since_ms: -1e9 }), { number: 3, size_bytes: 30, made: at(2), since_ms: 5 })
   t.equal(unread.first(3), undefined)
   t.same(unread.forget(1), { depth: 1, bytes: 5 })
   t.equal(unread.size, 0)

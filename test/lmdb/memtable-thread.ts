@@ -6,7 +6,6 @@ import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 export interface MemtableTask {
   readonly memory: SharedArrayBuffer
   readonly names: number
-  readonly turns: number
 }
 
 /** A text that tells whether it is whole: of which turn and name it is, and as many characters as the turn says. */
@@ -19,14 +18,14 @@ export function isWhole(name: string, records: readonly HeldRecord[]): boolean {
 }
 
 if (parentPort !== null && workerData !== null) {
-  const { memory, names, turns } = workerData as MemtableTask
+  const { memory, names } = workerData as MemtableTask
   const memtable = new Memtable(memory)
-  for (let turn = 1; turn <= turns; turn += 1) {
+  // Until the thread is ended.
+  for (let turn = 1; ; turn += 1) {
     const name = `name ${(turn * 7) % names}`
     const record = { sequence: turn as Sequence, text: textOf(name, turn) }
     const all = new Map([[name, { idName: `id ${name}`, path: '/', records: [record, record] }]])
     if (!memtable.fits(all)) memtable.applied()
     memtable.publish(all)
   }
-  parentPort.postMessage('over')
 }

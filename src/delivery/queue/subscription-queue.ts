@@ -96,12 +96,12 @@ export class SubscriptionQueue {
 
   /** Adds a notice behind all others; returns the tick that it supersedes. */
   add(arrived: Arrived): QueuedNotice | undefined {
-    const { outbox, numbered } = arrived
+    const { outbox, numbered, since_ms } = arrived
     const { number, size_bytes, notice } = numbered
     this.depth += 1
     this.bytes += size_bytes
     if (this.#isLeftUnread(outbox, notice)) {
-      this.#unread.add({ outbox, number, made: notice.made }, size_bytes)
+      this.#unread.add({ outbox, number, made: notice.made }, { size_bytes, since_ms })
       if (notice.provisional !== undefined) this.#hasProvisionalUnread = true
       this.#refill(outbox)
       return undefined
@@ -163,10 +163,12 @@ export class SubscriptionQueue {
     const number = this.#unread.first(outbox)
     if (number === undefined) return
     const read = reread(outbox, number)
-    const next = this.#unread.shift(outbox, read?.numbered.size_bytes)
+    const found = read && { size_bytes: read.numbered.size_bytes, since_ms: read.since_ms }
+    const next = this.#unread.shift(outbox, found)
     if (next === undefined) return
     // One that cannot be read is found out when it is to be sent.
-    const { numbered, since_ms } = read ?? { numbered: unreadable(next), since_ms: clock.steady_ms() }
+    const numbered = read?.numbered ?? unreadable(next)
+    const since_ms = read === undefined ? clock.steady_ms() : next.since_ms
     const tried = isTried(this.id, outbox, number)
     window.held += 1
     this.order.add({ outbox, numbered: { ...numbered, size_bytes: next.size_bytes }, since_ms, tried })

@@ -15,6 +15,8 @@ interface UnreadOfOutbox {
   bytes: number
   /** When the last one was made. */
   made: Milliseconds
+  /** Not after the first one was made, by the steady clock. */
+  since_ms: number
 }
 
 /** A notice that waits on disk only. */
@@ -27,7 +29,12 @@ interface UnreadNotice {
 /** One that was removed; of these `made` is when the last one of the outbox was. */
 export interface TakenNotice extends UnreadNotice {
   readonly size_bytes: number
+  /** When it was made by the steady clock, as far as that is known. */
+  readonly since_ms: number
 }
+
+/** What is found out of a notice when it is read again; when it was made may be too early, by the clock of the day. */
+type Found = Pick<TakenNotice, 'size_bytes' | 'since_ms'>
 
 /** The notices of one subscription beyond those in memory: they are counted, and only their numbers are kept. */
 export class UnreadNotices {
@@ -49,10 +56,10 @@ export class UnreadNotices {
   }
 
   /** Adds a notice behind all others of its outbox. */
-  add({ outbox, number, made }: UnreadNotice, size_bytes: number): void {
+  add({ outbox, number, made }: UnreadNotice, { size_bytes, since_ms }: Found): void {
     let own = this.#byOutbox.get(outbox)
     if (own === undefined) {
-      own = { numbers: new NumberList(), bytes: 0, made }
+      own = { numbers: new NumberList(), bytes: 0, made, since_ms }
       this.#byOutbox.set(outbox, own)
     }
     own.numbers.push(number)
@@ -61,19 +68,23 @@ export class UnreadNotices {
     this.#size += 1
   }
 
-  /** Removes and returns the first one of an outbox; one whose size is not known is taken to be as large as the others. */
-  shift(outbox: OutboxNumber, size?: number): TakenNotice | undefined {
+  /**
+   * Removes and returns the first one of an outbox. One of which nothing is found is taken to be as large as the others. None was made
+   * before those with lower numbers: a clock of the day that was set back and forth makes nothing older than it is.
+   */
+  shift(outbox: OutboxNumber, found?: Found): TakenNotice | undefined {
     const own = this.#byOutbox.get(outbox)
     const number = own?.numbers.first
     if (own === undefined || number === undefined) return undefined
     const left = own.numbers.size
     // The last one takes what is left, so that sums stay right.
-    const size_bytes = left === 1 ? own.bytes : (size ?? Math.floor(own.bytes / left))
+    const size_bytes = left === 1 ? own.bytes : (found?.size_bytes ?? Math.floor(own.bytes / left))
     own.numbers.shift()
     own.bytes -= size_bytes
+    own.since_ms = Math.max(own.since_ms, found?.since_ms ?? Number.NEGATIVE_INFINITY)
     this.#size -= 1
     if (left === 1) this.#byOutbox.delete(outbox)
-    return { outbox, number, made: own.made, size_bytes }
+    return { outbox, number, made: own.made, size_bytes, since_ms: own.since_ms }
   }
 
   /** Removes those of an outbox; gives how many there were, and their bytes. */
