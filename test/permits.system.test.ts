@@ -236,7 +236,7 @@ test('not even a turn that does not end keeps the process from its end', async (
   const last = broker.output.trim().split('\n').at(-1) ?? ''
   t.match(JSON.parse(last), {
     op: 'main:stop',
-    msg: 'ended, not in order: requests given up; a thread does not end, so the process kills itself',
+    msg: 'ended, not in order: 1 request given up; a thread does not end, so the process kills itself',
   })
   await under.allOver()
   t.same(under.statuses, [])

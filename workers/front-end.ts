@@ -40,10 +40,10 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & FrontP
     useKeys: (keys) => whenRunning((front) => front.useKeys(keys)),
     route: (routes, others) => whenRunning((front) => front.route(routes, others)),
     connectStreams: (port) => whenRunning((front) => front.connectStreams(port)),
-    stop: async (limit_ms) => {
-      const givenUp = await (await running.promise).stop(limit_ms)
+    stop: async (limit_ms) => (await running.promise).stop(limit_ms),
+    close: async () => {
+      await (await running.promise).close()
       setImmediate(() => over.resolve(undefined)) // After the response.
-      return givenUp
     },
   }
   const offered = methodsOf(operations, frontOperations)

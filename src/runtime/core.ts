@@ -410,9 +410,11 @@ export class Core {
       // All listeners still answer: they send on to the next owner what comes meanwhile.
       handover: () => this.#cluster?.nodes.handOver(Math.min(limit_ms / 2, handover_ms)),
       frontEnds: async () => {
-        const fronts = [this.#front?.stop(left_ms()) ?? 0, ...this.#threads.map(stopThread(left_ms()))]
-        const stopped = await Promise.all(fronts)
+        const fronts = [...(this.#front === undefined ? [] : [this.#front]), ...this.#threads.map(({ far }) => far)]
+        const stopped = await Promise.all(fronts.map((front) => front.stop(left_ms())))
+        // Before the threads end, which may take longer than the time that is left.
         gaveUp(stopped.reduce((sum, each) => sum + each, 0))
+        await Promise.all(fronts.map((front) => front.close()))
       },
       clocks: () => this.#delivery?.stopClocks(),
       courier: () => this.#delivery?.drainCourier(left_ms()),
@@ -564,8 +566,4 @@ function brokerIdOf(folderId: string): string {
 function withSocket(nodes: FrontEndTask['nodes'], fd: number | undefined): FrontEndTask['nodes'] {
   if (nodes === undefined || fd === undefined) return nodes
   return { ...nodes, link: { ...nodes.link, where: { fd } } }
-}
-
-function stopThread(limit_ms: number): (thread: FrontThread) => Promise<number> {
-  return ({ far }) => far.stop(limit_ms)
 }

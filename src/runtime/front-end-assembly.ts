@@ -68,11 +68,10 @@ export interface RunningFrontEnd extends ReloadTarget {
   /** The listener for other nodes; its descriptor is shared by the other front ends. */
   readonly among: { readonly fd: number; readonly port: number } | undefined
   readonly feeds: Feeds
-  /**
-   * Ends in order: stops accepting, answers the requests under way, empties the mailboxes. Gives the number of requests
-   * that were given up at the limit.
-   */
+  /** Stops accepting, and answers the requests under way. Gives the number of requests that were given up at the limit. */
   stop(limit_ms: number): Promise<number>
+  /** After it has stopped: empties the mailboxes, and ends the rest. */
+  close(): Promise<void>
   /** Hands over a port to the courier, for clients that listen to subscriptions. */
   connectStreams(port: MessagePort): void
   /** Takes the owners of the partitions and the addresses of the other members. */
@@ -479,15 +478,16 @@ function runningFront(
       const posted = await numbered(mailboxes, partition).ask({ kind: 'sweep', time: now() })
       return posted.ok && posted.value.reply.kind === 'swept' ? posted.value.reply : undefined
     },
-    stop: async (limit_ms) => {
+    stop: (limit_ms) => {
       listening.end()
       streams.end()
-      const givenUp = await stop(limit_ms)
+      return stop(limit_ms)
+    },
+    close: async () => {
       courier.close()
       await Promise.all([...mailboxes, ...(among?.mailboxes ?? [])].map((mailbox) => mailbox.empty()))
       await among?.close()
       await close()
-      return givenUp
     },
   }
 }

@@ -90,7 +90,7 @@ export function endInOrder(
 /** What an orderly end has given up because its time was over. */
 export interface GivenUp {
   readonly requests: number
-  /** Parts that had begun to end and were not done. */
+  /** Parts that had begun to end and were not done; of front ends, also what follows the requests that were counted. */
   readonly parts: readonly Ending[]
 }
 
@@ -117,9 +117,10 @@ const work: Readonly<Record<Ending, string>> = {
 
 /** What was given up, for a line of the log; undefined for nothing. */
 export function givenUpText({ requests, parts }: GivenUp): string | undefined {
+  const counted = requests === 1 ? '1 request' : `${requests} requests`
   const texts = [
-    ...(requests === 0 ? [] : [requests === 1 ? '1 request' : `${requests} requests`]),
-    ...parts.map((part) => work[part]),
+    ...(requests === 0 ? [] : [counted]),
+    ...parts.filter((part) => requests === 0 || part !== 'frontEnds').map((part) => work[part]),
   ]
   return texts.length === 0 ? undefined : texts.join(', ')
 }

@@ -200,8 +200,10 @@ export interface FrontOperations {
   route(routes: readonly Route[], others: readonly NodeAddress[]): void
   /** Hands over a port to the courier, for clients that listen to subscriptions. */
   connectStreams(port: MessagePort): void
-  /** Ends the front end and its thread; gives the number of requests that were given up at the limit. */
+  /** Ends the requests of the front end; gives the number of those that were given up at the limit. */
   stop(limit_ms: number): Promise<number>
+  /** After it has stopped: ends the front end and its thread. */
+  close(): Promise<void>
 }
 
 export const frontOperations: Operations<FrontOperations> = {
@@ -213,6 +215,7 @@ export const frontOperations: Operations<FrontOperations> = {
   route: 'tell',
   connectStreams: 'tell',
   stop: 'ask',
+  close: 'ask',
 }
 
 /** What a front end's thread asks of the main thread. */

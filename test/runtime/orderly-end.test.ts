@@ -65,6 +65,8 @@ test('what an orderly end gives up is named: requests, and the parts that were e
   t.same(endingParts(new Set(parts)), [])
   t.equal(givenUpText({ requests: 0, parts: [] }), undefined)
   t.equal(givenUpText({ requests: 1, parts: [] }), '1 request')
+  t.equal(givenUpText({ requests: 1, parts: ['frontEnds', 'nodeLinks'] }), '1 request, requests to other nodes')
+  t.equal(givenUpText({ requests: 0, parts: ['frontEnds'] }), 'requests', 'not even their number is known')
   const ended = new Set<Ending>([
     'sweeper',
     'handover',
