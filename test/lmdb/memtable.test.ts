@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
@@ -8,6 +7,7 @@ import { Memtable, type PublishedRecords } from '../../src/storage/store/memtabl
 import type { HeldRecord } from '../../src/storage/store/record-cache.js'
 import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import { runs } from '../runs.js'
+import { until } from '../until.js'
 import { isWhole, type MemtableTask } from './memtable-thread.js'
 
 function record(sequence: number, text: string): HeldRecord {
@@ -126,21 +126,22 @@ test('a reader in another thread finds whole records and no older ones, whenever
   t.teardown(() => worker.terminate())
   const reader = new Memtable(memory)
   const newest = new Map<string, number>()
-  // However the machine divides its time between the threads: the writer ends when enough of what it writes was read.
   const seen = new Set<number>()
-  while (seen.size < 5000) {
+  const look = (): boolean => {
     for (let at = 0; at < 5000; at += 1) {
       const name = `name ${at % task.names}`
       const records = reader.get(name)
       if (records === undefined) continue
       const turn = records[0]?.sequence ?? 0
-      if (!isWhole(name, records)) return void t.fail(`${name} is torn: ${JSON.stringify(records)}`)
-      if (turn < (newest.get(name) ?? 0)) return void t.fail(`${name} is older than before`)
+      assert.ok(isWhole(name, records), `${name} is torn: ${JSON.stringify(records)}`)
+      assert.ok(turn >= (newest.get(name) ?? 0), `${name} is older than before`)
       newest.set(name, turn)
       seen.add(turn)
     }
-    await nextTurn()
+    // However the machine divides its time between the threads: the writer ends when enough of what it writes was read.
+    return seen.size >= 5000
   }
+  await until(look, 'the other thread writes')
   t.pass(`${seen.size} writes were read`)
 })
 
