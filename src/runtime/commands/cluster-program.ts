@@ -10,6 +10,9 @@ import { EtcdEngine } from '../../storage/etcd/etcd-engine.js'
 import { type ClusterOptions, etcdSettings } from '../join-rules.js'
 import { recoverCluster } from './cluster-recovery.js'
 
+/** How long each call to etcd may take: who asks by hand would rather wait for a slow one than ask again. */
+const etcdResponse_ms = 10_000
+
 const help = `Usage: rigel cluster status [--json] FLAGS
        rigel cluster remove NAME FLAGS
        rigel cluster recover [--copy FOLDER]... FLAGS
@@ -109,12 +112,12 @@ async function connected(
   if (!settings.ok) return settings
   const { prefix } = options
   try {
-    const [client, engine] = [new EtcdClient(settings.value), new EtcdEngine(settings.value, prefix)]
+    const client = new EtcdClient(settings.value, etcdResponse_ms)
+    const engine = new EtcdEngine(settings.value, prefix, client)
     try {
       return await work({ client, engine, prefix, options, dbPath })
     } finally {
-      client.close()
-      engine.close()
+      engine.close() // With the client.
     }
   } catch (fault) {
     return err(fault instanceof Error ? fault.message : String(fault))
