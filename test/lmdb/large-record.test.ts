@@ -61,8 +61,8 @@ test('what operators make of a value by its text is written as what they make of
     (held, given) => (held.kind === 'array' ? held.inserted(Math.min(1, held.length), given) : held),
     (held, given) => (held.kind === 'array' ? held.extended(given) : held),
     (held, given) => (held.kind === 'array' ? held.reduced(given) : held),
-    (held, _, more) => (held.kind === 'object' ? held.changed({ ...more }, {}) : held),
-    (held, _, more) => (held.kind === 'object' ? held.changed({}, { ...more, a: 1 }) : held),
+    (held, _, more) => (held.kind === 'object' ? (held.changed({ ...more }, {}) ?? held) : held),
+    (held, _, more) => (held.kind === 'object' ? (held.changed({}, { ...more, a: 1 }) ?? held) : held),
   ]
   fc.assert(
     fc.property(

@@ -29,6 +29,11 @@ const commands: readonly Command[] = [
     sequence: 1 as Sequence,
     time: at(1_700_000_000_001),
   },
+  {
+    ...command('APPEND', 'Silo 2', [given('level', { $pullAll: Array.from({ length: 1000 }, () => 1) })]),
+    sequence: 2 as Sequence,
+    time: at(1_700_000_000_001),
+  },
   raw('{"id":"ä"}', { origin: { ...origin, via: 'x', isCustom: true } }),
   raw('{"id":"b"}', { origin: { ...origin, ends: true } }),
   raw('', { target: { id: id('c'), type: type('T'), name: 'level' } }),
@@ -221,7 +226,7 @@ test('the format of the link is that of its number', async (t) => {
   hash.update(outcomesBody([unowned, undefined], 3)).update(laterOutcomesBody([{ batch: 3, at: 1, outcome: unowned }]))
   t.same(
     [linkFormat, hash.digest('hex').slice(0, 16)],
-    [8, '28f78908284ae38f'],
+    [9, 'ea6fb090f85f275d'],
     'another form of a batch needs another number',
   )
 })

@@ -4,6 +4,7 @@ import { test } from 'tap'
 import { valueGiven } from '../../src/model/context/large/large-given.js'
 import { LargeValue } from '../../src/model/context/large/large-value.js'
 import { writeInSteps } from '../../src/model/context/large/written-value.js'
+import { operatorGiven } from '../../src/model/context/operators.js'
 import { updateActions } from '../../src/model/context/update.js'
 import type { DeliveryStats } from '../../src/model/subscription/notice.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
@@ -171,13 +172,16 @@ test('a large value is sent as a text of its own, and made when somebody reads i
     origin: { correlator: 'c', token: '' },
   }
   const encoded = encodeCommands([update, update])
-  t.strictSame(encoded.bodies, [JSON.stringify(items), JSON.stringify(items)])
+  const bodies = [JSON.stringify(items), JSON.stringify({ $push: { $each: items } })]
+  t.strictSame(encoded.bodies, [...bodies, ...bodies])
   const decoded = decodeCommands(encoded)
   for (const command of decoded) {
     const [large, operated] = command.kind === 'update' ? command.attributes : []
     t.type(large && valueGiven(large), LargeValue)
     t.strictSame(large?.value, items)
-    t.strictSame(operated && valueGiven(operated), { $push: { $each: items } }, 'an operation is carried out')
+    t.type(operated && valueGiven(operated), LargeValue, 'also an operation')
+    t.equal(operated && operatorGiven(operated), '$push')
+    t.strictSame(operated?.value, { $push: { $each: items } })
   }
   t.strictSame(plain(decoded), plain([update, update]))
 })

@@ -2,7 +2,7 @@ import type { LogName } from '../../storage/etcd/engine.js'
 import { frontEndsMost, slotsMost } from '../../threads/shared-memory/sender-table.js'
 
 /** The format of all that nodes send each other. A node refuses requests of another format, so every change raises the number. */
-export const linkFormat = 8
+export const linkFormat = 9
 
 /** Each request names the cluster, the format and the asking node. Names are in lower case, as Node gives them. */
 export const linkHeaders = {

@@ -15,7 +15,7 @@ import {
 import { valueGiven } from './large/large-given.js'
 import { LargeMetadata, sameElement } from './large/large-metadata.js'
 import { LargeValue } from './large/large-value.js'
-import { isOperation, operated } from './operators.js'
+import { operated, operatorOf } from './operators.js'
 import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
 import { castText, dateValue, isDateType, isUnrestricted } from './value.js'
 
@@ -98,9 +98,8 @@ export function draftAttribute(
   const asGiven = valueGiven(given) ?? null
   const read = keeps ? readAsStored(held, asGiven, valueOnly) : ok(asGiven)
   if (!read.ok) return read
-  const operation = read.value instanceof LargeValue || !isOperation(read.value) ? undefined : read.value
-  const isOperated = operation !== undefined
-  const value = isOperated ? operated(operation, held && valueHeld(held)) : read
+  const isOperated = operatorOf(read.value) !== undefined
+  const value = isOperated ? operated(read.value, held && valueHeld(held)) : read
   if (!value.ok) return unmet({ kind: 'operatorUnfit', operator: value.error, name })
   if (value.value === undefined) return ok(undefined)
   const instance = given.instance === '' ? (held?.instance ?? '') : given.instance

@@ -2,7 +2,7 @@ import type { LineContext } from '../../observe/log/log.js'
 import type { EntityEffect } from '../context/apply.js'
 import { type Attribute, type Entity, isListed, type ServicePath, type Tenant, type Value } from '../context/entity.js'
 import { isSameValue, metadataHeld, valueHeld } from '../context/large/large-attribute.js'
-import { isOperation } from '../context/operators.js'
+import { operatorGiven } from '../context/operators.js'
 import type { GivenAttribute, UpdateCommand } from '../context/update.js'
 import { sameValue } from '../context/value.js'
 import type { Subscription } from './subscription.js'
@@ -99,7 +99,7 @@ class ChangeIndex {
 
   #namesOfMore(): readonly string[] {
     const operated = new Set<string>()
-    for (const { name, value } of this.#change.given) if (value !== undefined && isOperation(value)) operated.add(name)
+    for (const given of this.#change.given) if (operatorGiven(given) !== undefined) operated.add(given.name)
     return this.#change.changed.filter((name) => operated.has(name) || this.#isMore(name))
   }
 

@@ -4,7 +4,6 @@ import { LargeValue } from '../../model/context/large/large-value.js'
 import { measureText } from '../../model/context/large/text-measure.js'
 import { weightOfValue } from '../../model/context/large/weight.js'
 import { textWritten } from '../../model/context/large/written-value.js'
-import { isOperation } from '../../model/context/operators.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../../model/context/update.js'
 import { type PackedToken, packedToken, unpackedToken } from '../../model/subscription/notice.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
@@ -238,11 +237,10 @@ function packedAttribute(
   return [name, instance, type, elements, location ?? 0, 0, 1]
 }
 
-/** Whether a value is so large that its partition should not materialise it only to store it. An operation is carried out. */
+/** Whether a value is so large that its partition should not materialise it, neither to store it nor to carry out an operation. */
 function isApart(value: Value): value is Exclude<Value, string | number | boolean | null> {
   if (typeof value !== 'object' || value === null) return false
-  const isLarge = textWritten(value) !== undefined || weightOfValue(value, apartFrom_weight) >= apartFrom_weight
-  return isLarge && !isOperation(value)
+  return textWritten(value) !== undefined || weightOfValue(value, apartFrom_weight) >= apartFrom_weight
 }
 
 const apartFrom_weight = 1000

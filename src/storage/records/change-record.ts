@@ -1,6 +1,5 @@
 import type { Tenant } from '../../model/context/entity.js'
-import { isLargeGiven } from '../../model/context/large/large-given.js'
-import { isOperation } from '../../model/context/operators.js'
+import { operatorGiven } from '../../model/context/operators.js'
 import type { Change } from '../../model/subscription/change.js'
 import type { BodyTerms, ShownChange } from '../../model/subscription/message.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
@@ -34,9 +33,7 @@ export function encodeChange({ change, time, steps }: ShownChange): string {
 /** Bodies show of a given value only whether it is an operation. */
 function givenName(given: Change['given'][number]): StoredHead[3][number] {
   const { name } = given
-  if (isLargeGiven(given)) return name
-  const { value } = given
-  const operator = value !== undefined && isOperation(value) ? Object.keys(value)[0] : undefined
+  const operator = operatorGiven(given)
   return operator === undefined ? name : [name, operator]
 }
 

@@ -95,3 +95,33 @@ test('values are equal whatever the order of their members, and only where all o
   t.ok(written([1, [2]]).isSame(written([1, [2]])))
   t.notOk(written([1, [2]]).isSame('text'))
 })
+
+test('an operation that is given by its text is carried out without making its operands or what is stored', async (t) => {
+  const numbered = (from: number): Value =>
+    Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`${from + at}`, at]))
+  const arrays = Array.from({ length: 2000 }, (_, at): Value => [at, 'x'])
+  const operations: readonly (readonly [held: Value, operation: Value])[] = [
+    [object(2000, 1), { $set: object(3000, 2) }],
+    [
+      object(2000, 1),
+      { $set: { k1: [1] }, $unset: Object.fromEntries([...Array(1000).keys()].map((at) => [`k${at + 5}`, 1])) },
+    ],
+    [numbered(0), { $set: numbered(1000) }],
+    [arrays, { $pullAll: arrays.slice(1) }],
+    [[], { $addToSet: object(3000, 'x') }],
+    [[object(2000, 1), object(2000, 2)], { $addToSet: object(2000, 2) }],
+    [[object(2000, 1)], { $addToSet: object(2000, 2) }],
+    [arrays, { $push: { $each: arrays, $position: 1 } }],
+  ]
+  for (const [held, operation] of operations) {
+    const plain = put([stored(held)], { ...command('APPEND', 'Silo1', [given('a', operation)]), terms })
+    const [entity, update] = [stored(held), giving(t, operation, { terms })]
+    const read = t.capture(JSON, 'parse', JSON.parse)
+    const { entity: after } = put([entity], update)
+    const text = encodeEntity(after)
+    t.ok(read().length <= 4, `${read().length} parts are read`)
+    read.restore()
+    const [value] = decodeEntity(text).attributes
+    t.equal(JSON.stringify(value?.value), JSON.stringify(plain.entity.attributes[0]?.value))
+  }
+})

@@ -45,6 +45,6 @@ export function isLargeGiven(given: object): boolean {
 }
 
 /** The value that a request gives, not materialised if it is large; undefined when it gives none. */
-export function valueGiven(given: GivenAttribute): HeldValue | undefined {
+export function valueGiven(given: Pick<GivenAttribute, 'value'>): HeldValue | undefined {
   return given instanceof LargeGiven ? given.heldValue : given.value
 }

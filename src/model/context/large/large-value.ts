@@ -2,7 +2,11 @@ import type { Value } from '../entity.js'
 import { item_frame, member_frame, type ValueMeasure, valueMeasure } from '../entity-size.js'
 import { canonical, isArray, quote, sameValue } from '../value.js'
 import { ChunkedList } from './chunked-list.js'
-import { piecesOf, type TextPiece } from './text-measure.js'
+import { measureText, piecesOf, type TextPiece } from './text-measure.js'
+
+/** Items or members that an operator is given: those of a text are not materialised. */
+export type GivenItems = readonly (Value | LargeValue)[] | LargeValue
+export type GivenMembers = Members | LargeValue
 
 /** A member of an object under its key, or an item of an array under its canonical text. */
 interface Member {
@@ -70,17 +74,22 @@ class Written implements Member {
   }
 
   get text(): string {
-    this.#text ??= this.#key ?? (isScalar(this.written, 0) ? this.written : canonical(this.value))
+    this.#text ??= this.#key ?? (isCanonical(this.written) ? this.written : canonical(this.value))
     return this.#text
   }
 
   get measure(): ValueMeasure {
-    const isPlain = isScalar(this.written, this.#from) && this.written.charCodeAt(this.#from) !== quotationMark
-    return isPlain ? plainMeasure : valueMeasure(this.value)
+    const { written } = this
+    const isPlain = isScalar(written, this.#from) && written.charCodeAt(this.#from) !== quotationMark
+    return isPlain ? plainMeasure : measureText(written, this.#from)
+  }
+
+  get valueText(): string {
+    return this.written.slice(this.#from)
   }
 
   get value(): Value {
-    return JSON.parse(this.written.slice(this.#from)) as Value
+    return JSON.parse(this.valueText) as Value
   }
 }
 
@@ -91,6 +100,11 @@ function isScalar(text: string, from: number): boolean {
 }
 
 const [openBracket, openBrace, quotationMark] = [0x5b, 0x7b, 0x22]
+
+/** Whether what `JSON.stringify` has written is certainly the canonical text: no object in it has two keys. */
+function isCanonical(written: string): boolean {
+  return isScalar(written, 0) || !written.includes('{') || !written.includes(',')
+}
 
 /** The measure of numbers, `true`, `false` and `null`. */
 const plainMeasure = valueMeasure(null)
@@ -106,13 +120,30 @@ function writtenText(value: Value): string {
   return typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
-/** Objects list keys that are numbers before all others, so these have no position of their own. */
-function isPlaced({ text }: Member): boolean {
-  const first = text.charCodeAt(0)
-  return !(first >= zero && first <= nine)
+/** Members in the order in which an object lists its keys: indexes of arrays ascend before all other keys. */
+function inOrderOfKeys(members: readonly Member[]): readonly Member[] {
+  let last = -1
+  const isInOrder = members.every(({ text }) => {
+    const index = indexIn(text) ?? indexes
+    const follows = index > last || index === indexes
+    last = index
+    return follows
+  })
+  if (isInOrder) return members
+  const placed = members.map((member) => ({ index: indexIn(member.text) ?? indexes, member }))
+  // The sort is stable: all other keys stay in their order.
+  return placed.sort((one, other) => one.index - other.index).map(({ member }) => member)
 }
 
-const [zero, nine] = [0x30, 0x39]
+/** The index of an array that a key is. */
+function indexIn(key: string): number | undefined {
+  const first = key.charCodeAt(0)
+  if (!(first >= zero && first <= nine)) return undefined
+  const index = Number(key)
+  return index < indexes && String(index) === key ? index : undefined
+}
+
+const [zero, nine, indexes] = [0x30, 0x39, 2 ** 32 - 1]
 
 type Members = { readonly [key: string]: Value }
 
@@ -150,10 +181,17 @@ export class LargeValue {
     return written
   }
 
+  /** The items or members of a value; those of a text are not materialised. */
+  static listedIn(value: GivenItems | GivenMembers): readonly Member[] {
+    if (value instanceof LargeValue) return value.#all
+    return isItems(value) ? value.map(itemOf) : membersOf(value)
+  }
+
   /** The text that `JSON.stringify` gives; undefined when it is not cheaper than that. */
   get text(): string | undefined {
     if (this.#text === undefined && this.#isWritten) {
-      const pieces = this.#list.toArray().map(({ written }) => written)
+      const members = this.#list.toArray()
+      const pieces = (this.kind === 'array' ? members : inOrderOfKeys(members)).map(({ written }) => written)
       this.#text = this.kind === 'array' ? `[${pieces.join(',')}]` : `{${pieces.join(',')}}`
     }
     return this.#text
@@ -190,36 +228,41 @@ export class LargeValue {
   }
 
   /** The array with items before the one at a position, or at the end. */
-  inserted(position: number, items: readonly Value[]): LargeValue {
-    const added = items.map((value) => new Item(value))
+  inserted(position: number, items: GivenItems): LargeValue {
+    const added = LargeValue.listedIn(items)
     return this.#with(this.#list.inserted(position, added), added, [])
   }
 
   /** The array with those of the items that it lacks, each once, at the end. */
-  extended(items: readonly Value[]): LargeValue {
-    const given = new Map<string, Item>()
-    for (const value of items) {
-      const item = new Item(value)
-      if (!given.has(item.text)) given.set(item.text, item)
-    }
-    const held = this.#list.textsOf(given, textOf)
-    const all = [...given.values()].filter(({ text }) => !held.has(text))
-    return this.#with(this.#list.inserted(this.length, all), all, [])
+  extended(items: GivenItems): LargeValue {
+    const all = LargeValue.listedIn(items)
+    const [only] = all
+    const added = all.length === 1 && only !== undefined ? this.#lacking(only) : this.#lackingOf(all)
+    return this.#with(this.#list.inserted(this.length, added), added, [])
   }
 
   /** The array without the items that equal one of these. */
-  reduced(items: readonly Value[]): LargeValue {
-    return this.#without(new Set(items.map(canonical)))
+  reduced(items: GivenItems): LargeValue {
+    return this.#without(textsOf(items))
   }
 
-  /** The object with members set, and others removed. */
-  changed(set: Members, unset: Members): LargeValue {
-    return this.#withSet(set).#without(new Set(Object.keys(unset)))
+  /** The object with members set, and others removed; undefined when a key is among both. */
+  changed(set: GivenMembers, unset: GivenMembers): LargeValue | undefined {
+    const gone = new Set(LargeValue.listedIn(unset).map(textOf))
+    const given = new Map<string, Member>()
+    for (const member of LargeValue.listedIn(set)) given.set(member.text, member)
+    if (gone.size > 0) for (const key of given.keys()) if (gone.has(key)) return undefined
+    return this.#withSet(given).#without(gone)
   }
 
-  #withSet(set: Members): LargeValue {
-    const given = new Map<string, Property>()
-    for (const key of Object.keys(set)) given.set(key, new Property(key, set[key] ?? null))
+  /** The members of an object by their keys, arrays and objects as their texts. */
+  get parts(): ReadonlyMap<string, Value | LargeValue> {
+    const parts = new Map<string, Value | LargeValue>()
+    for (const member of this.#all) parts.set(member.text, heldOf(member))
+    return parts
+  }
+
+  #withSet(given: Map<string, Member>): LargeValue {
     if (given.size === 0) return this
     const written = [...given.values()]
     const dropped: Member[] = []
@@ -231,13 +274,31 @@ export class LargeValue {
     return this.#with(list.inserted(list.length, added), written, dropped)
   }
 
+  /** A long item is compared with those of its length: its canonical text takes longer than all other work. */
+  #lacking(item: Member): readonly Member[] {
+    if (!(item instanceof Written) || item.written.length < comparedFrom_characters) return this.#lackingOf([item])
+    return this.#all.some(({ written }) => isSameCompound(written, item.written)) ? [] : [item]
+  }
+
+  #lackingOf(items: readonly Member[]): readonly Member[] {
+    const given = new Map<string, Member>()
+    for (const item of items) if (!given.has(item.text)) given.set(item.text, item)
+    const held = this.#list.textsOf(given, textOf)
+    return held.size === 0 ? [...given.values()] : [...given.values()].filter(({ text }) => !held.has(text))
+  }
+
+  get #all(): readonly Member[] {
+    return this.#members?.toArray() ?? this.#listed()
+  }
+
   get #list(): ChunkedList<Member> {
-    if (this.#members === undefined) {
-      const written = this.#value === undefined && this.#text !== undefined ? writtenIn(this.#text) : undefined
-      this.#isWritten = written !== undefined
-      this.#members = ChunkedList.of(written ?? membersOf(this.value))
-    }
+    this.#members ??= ChunkedList.of(this.#listed())
     return this.#members
+  }
+
+  #listed(): readonly Member[] {
+    this.#isWritten = this.#value === undefined && this.#text !== undefined
+    return this.#isWritten && this.#text !== undefined ? writtenIn(this.#text) : membersOf(this.value)
   }
 
   #without(texts: ReadonlySet<string>): LargeValue {
@@ -250,12 +311,15 @@ export class LargeValue {
   #with(list: ChunkedList<Member>, added: readonly Member[], dropped: readonly Member[]): LargeValue {
     const after = new LargeValue(this.kind, undefined)
     after.#members = list
-    after.#isWritten = this.#isWritten && (this.kind === 'array' || added.every(isPlaced))
-    if (this.#measure !== undefined) {
-      let { size, values } = this.#measure
+    const isText = added[0] instanceof Written
+    // Texts that were given are joined faster than materialised.
+    after.#isWritten = this.#isWritten || (isText && added.length >= this.length)
+    if (this.#measure !== undefined || isText) {
+      let { size, values } = this.measure
       for (const [members, sign] of [[added, 1] as const, [dropped, -1] as const]) {
-        for (const { text, measure } of members) {
-          size += sign * (measure.size + (this.kind === 'array' ? item_frame : member_frame + text.length))
+        for (const member of members) {
+          const { measure } = member
+          size += sign * (measure.size + (this.kind === 'array' ? item_frame : member_frame + member.text.length))
           values += sign * (measure.values + 1)
         }
       }
@@ -275,10 +339,32 @@ function textOf({ text }: Member): string {
   return text
 }
 
-/** The members of a value by its text, none of them materialised; undefined for an object with keys that are numbers. */
-function writtenIn(text: string): readonly Member[] | undefined {
-  const members = piecesOf(text).map(({ key, from, value, to }) => new Written(text.slice(from, to), key, value - from))
-  return text.startsWith('[') || members.every(isPlaced) ? members : undefined
+/** From this length on an item that is added to a set is compared with each that may equal it. */
+const comparedFrom_characters = 2048
+
+/** The members of a value by its text, none of them materialised. */
+function writtenIn(text: string): readonly Member[] {
+  return piecesOf(text).map(({ key, from, value, to }) => new Written(text.slice(from, to), key, value - from))
+}
+
+/** The canonical texts of items: numbers and strings are parsed faster than found one by one. */
+function textsOf(items: GivenItems): ReadonlySet<string> {
+  if (items instanceof LargeValue && items.text !== undefined && isFlat(items.text))
+    return new Set((JSON.parse(items.text) as readonly Value[]).map(canonical))
+  return new Set(LargeValue.listedIn(items).map(textOf))
+}
+
+/** Whether the text of an array certainly has no array or object in it. */
+function isFlat(text: string): boolean {
+  return text.indexOf('[', 1) < 0 && !text.includes('{')
+}
+
+function isItems(given: GivenItems | GivenMembers): given is readonly (Value | LargeValue)[] {
+  return Array.isArray(given)
+}
+
+function itemOf(item: Value | LargeValue): Member {
+  return item instanceof LargeValue ? new Written(item.json, undefined, 0) : new Item(item)
 }
 
 /** Whether two values are equal, by what `JSON.stringify` has written of them: the order of members is free. */
@@ -302,12 +388,26 @@ function valueText(text: string, piece: TextPiece | undefined): string | undefin
   return piece && text.slice(piece.value, piece.to)
 }
 
+/** Whether two values are equal, of which one is an array or object. Equal values have texts of one length. */
+function isSameCompound(one: string, other: string): boolean {
+  return one === other || (one.length === other.length && !isScalar(one, 0) && isSameText(one, other))
+}
+
 /** Equal scalars are written alike. */
 function isSamePiece(one: string | undefined, other: string | undefined): boolean {
   if (one === other) return one !== undefined
   if (one === undefined || other === undefined || one.length !== other.length) return false
   if (one[0] !== other[0] || (one[0] !== '{' && one[0] !== '[')) return false
   return sameValue(JSON.parse(one) as Value, JSON.parse(other) as Value)
+}
+
+/** An array or object that was read from a text stays one. */
+function heldOf(member: Member): Value | LargeValue {
+  if (!(member instanceof Written)) return member.value
+  const text = member.valueText
+  if (isScalar(text, 0)) return member.value
+  const { size, values } = measureText(text, 0)
+  return LargeValue.written(text, { size, values }, () => member.value)
 }
 
 function membersOf(value: Value): readonly Member[] {
