@@ -61,6 +61,7 @@ export const operators: readonly Dimension[] = [
   }),
   large('$push', other, each, array),
   large('$addToSet', other, each, array),
+  { ...large('$addToSet', member, (items) => `{${items}}`, held('[]')), name: 'members of one item of $addToSet' },
   large('$pullAll', number, (items) => `[${items}]`, array),
   large('$set', member, (items) => `{${items}}`, object),
   large('$unset', member, (items) => `{${items}}`, object),
