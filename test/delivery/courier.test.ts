@@ -401,6 +401,24 @@ test('an orderly end sends what can be sent and leaves what cannot', async (t) =
   t.same(nth(running.partitions, 1).numbers, [1])
 })
 
+test('an orderly end does not go on for receivers that fail again and again', async (t) => {
+  const hanging = await FarEnd.listen(t, () => undefined)
+  const ids = Array.from({ length: 8 }, (_, number) => subscriptionId(number + 1))
+  const running = courier(t, {
+    recipients: ids.map((id) => recipient(id, hanging.url())),
+    settings: { timeout_ms: 20, retryMin_ms: 1, retryMax_ms: 1 },
+  })
+  await running.start()
+  nth(running.partitions, 0).enqueue(...ids.map((id) => notice(id, 'a', 'a1')))
+  running.ring()
+  await until(() => hanging.received.length > ids.length)
+  const before = hanging.received.length
+  await running.drain(20_000)
+  // They are tried for a second: for the twenty that it might take, there were some twenty times as many.
+  t.ok(hanging.received.length - before < 8 * 200, `${hanging.received.length - before} attempts`)
+  t.equal(nth(running.partitions, 0).numbers.length, ids.length)
+})
+
 test('at an orderly end a receiver is not given up because the process stood still', async (t) => {
   const { now: wall } = performance
   let stood_ms = 0

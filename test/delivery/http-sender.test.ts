@@ -13,7 +13,7 @@ const anywhere = new Destinations({ allow: undefined, deny: undefined })
 
 function sender(t: Test, settings: Partial<HttpSettings> = {}): HttpSender {
   const made = new HttpSender({
-    ...{ timeout_ms: 60_000, accept: '2xx', kept: true, total: 256, insecure: false },
+    ...{ timeout_ms: 60_000, accept: '2xx', kept: true, total: 256, perReceiver: 64, insecure: false },
     ...{ destinations: anywhere, ...settings },
   })
   t.teardown(() => made.close())
@@ -192,6 +192,33 @@ test('the outcome is known at the head, and an endless body costs its receiver t
   t.ok(written_bytes < length_bytes, 'it is known before the body has ended')
   await until(() => end.sockets.every((socket) => socket.destroyed))
   t.equal(end.sockets.length, 1)
+})
+
+test('a receiver that floods its connections keeps few of them, and none with interim responses', async (t) => {
+  const flood = (head: string, piece: string) => (socket: Socket) => {
+    socket.write(head)
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(piece));
+      if (!socket.destroyed) socket.once('drain', more)
+    }
+    more()
+  }
+  const hints = await rawEnd(t, flood('', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)))
+  const tooMany = { kind: 'trouble', reason: 'too many interim responses' }
+  t.same(await sender(t).send(outgoing(hints.url)), tooMany)
+  await until(() => hints.sockets.every((socket) => socket.destroyed))
+  const few = await rawEnd(t, (socket) => {
+    socket.end(`${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(2)}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`)
+  })
+  t.same(await sender(t).send(outgoing(few.url)), { kind: 'accepted', status: 200 })
+  const slow = await rawEnd(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'))
+  const sent = sender(t, { perReceiver: 3 })
+  const isOvertaken = ({ destroyed }: Socket, at: number): boolean =>
+    destroyed && slow.sockets.slice(0, at).some((before) => !before.destroyed)
+  await until(async () => {
+    t.same(await sent.send(outgoing(slow.url)), { kind: 'accepted', status: 200 })
+    return slow.sockets.some(isOvertaken)
+  }, 'a body too many is cut off before the time of others is over')
 })
 
 test('a body that breaks off changes nothing', async (t) => {

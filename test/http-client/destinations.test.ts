@@ -178,7 +178,14 @@ test('the address that was checked is the one that is connected to, whatever the
     )
   }
   const sent = (destinations: Destinations) => {
-    const common = { timeout_ms: 60_000, accept: '2xx', kept: false, total: 1, insecure: false } as const
+    const common = {
+      timeout_ms: 60_000,
+      accept: '2xx',
+      kept: false,
+      total: 1,
+      perReceiver: 1,
+      insecure: false,
+    } as const
     const sender = new HttpSender({ ...common, destinations })
     t.teardown(() => sender.close())
     return sender.send({ kind: 'http', url: `http://rebinding.test:${port}/`, headers: [], body: Buffer.from('{}') })

@@ -115,7 +115,7 @@ test('what is protected later holds for all threads at once, and for connections
   const [writer, reader] = [new ProtectedEndpoints(memory), new ProtectedEndpoints(memory)]
   const { port, came } = await countingEnd(t)
   const sender = new HttpSender({
-    ...{ timeout_ms: 60_000, accept: '2xx', kept: true, total: 4, insecure: false },
+    ...{ timeout_ms: 60_000, accept: '2xx', kept: true, total: 4, perReceiver: 4, insecure: false },
     destinations: new Destinations({ allow: undefined, deny: undefined }, reader),
   })
   t.teardown(() => sender.close())

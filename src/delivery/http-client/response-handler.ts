@@ -41,6 +41,8 @@ interface ResponseHandlerParts {
 export class ResponseHandler implements Dispatcher.DispatchHandlers {
   readonly #parts: ResponseHandlerParts
   #unlimit = (): void => {}
+  #abort = (_fault: Error): void => {}
+  #interim = 0
   #responding = false
   #over = false
   #bodyEnded: ((fault: unknown) => void) | undefined
@@ -57,8 +59,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     this.#end(this.#parts.limits.signal?.reason)
   }
 
-  onConnect(): void {
-    // Required by undici. Its way to abort is not needed: a connection whose request has failed is closed.
+  onConnect(abort: (fault: Error) => void): void {
+    this.#abort = abort
   }
 
   onResponseStarted(): void {
@@ -66,6 +68,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
   }
 
   onHeaders(status: number, raw: readonly Buffer[]): boolean {
+    if (status < 200) this.#tookInterim()
     if (status < 200 || this.#over) return true
     const ended = new Promise<unknown>((resolve) => {
       this.#bodyEnded = resolve
@@ -92,6 +95,12 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     this.#end(fault, !this.#responding)
   }
 
+  /** The parser goes on with all that has come, unless the request is aborted. */
+  #tookInterim(): void {
+    this.#interim += 1
+    if (this.#interim > interimMost) this.#abort(tooManyInterim)
+  }
+
   #limit(limit_ms: number): void {
     this.#unlimit = whenOver(limit_ms, () => this.#end(timedOut))
   }
@@ -106,6 +115,9 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     else this.#bodyEnded(fault)
   }
 }
+
+/** Responses with a status below 200 before the one that counts: a server has reason to send one or two. */
+const interimMost = 8
 
 const known: ReadonlySet<string> = new Set(['location', 'retry-after', 'fiware-total-count'])
 
@@ -126,6 +138,8 @@ function headersOf(raw: readonly Buffer[]): Pick<HttpResponse, 'location' | 'ret
 export class GivenUp extends Error {}
 
 export const timedOut = new GivenUp('timeout')
+
+const tooManyInterim = new GivenUp('too many interim responses')
 
 /** Why there is no response. */
 interface FaultReason {

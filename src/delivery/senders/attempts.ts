@@ -57,7 +57,7 @@ export class Attempts {
   readonly #underWay = new Map<OutboxNumber, number>()
   /** Reading and rendering a long notice may take milliseconds: there is one in a turn of the event loop. */
   readonly #longOnes = new InTurn()
-  #ended = 0
+  #accepted = 0
   #scheduled = false
   #running = false
   #closed = false
@@ -84,16 +84,16 @@ export class Attempts {
 
   /**
    * Resolves when nothing is under way and nothing can be begun, and at the latest after this time, or when no attempt
-   * has ended for as long as patience lasts. Time in which the process stood still does not count as patience: what has
+   * was accepted for as long as patience lasts: receivers that fail are tried until then. Time in which the process stood still does not count as patience: what has
    * arrived meanwhile is read only afterwards.
    */
   async idle(limit_ms: number, patience_ms: number): Promise<void> {
     const begun = performance.now()
-    let [ended, looked, quiet_ms] = [this.#ended, begun, 0]
+    let [accepted, looked, quiet_ms] = [this.#accepted, begun, 0]
     while (!this.#parts.queue.isIdle) {
       const at = performance.now()
-      quiet_ms = this.#ended === ended ? quiet_ms + Math.min(at - looked, 2 * idleCheck_ms) : 0
-      ;[ended, looked] = [this.#ended, at]
+      quiet_ms = this.#accepted === accepted ? quiet_ms + Math.min(at - looked, 2 * idleCheck_ms) : 0
+      ;[accepted, looked] = [this.#accepted, at]
       if (at - begun >= limit_ms || quiet_ms >= patience_ms) return
       await sleep(idleCheck_ms)
     }
@@ -127,10 +127,7 @@ export class Attempts {
       const { outbox } = attempt.notice
       this.#count(outbox, 1)
       // A fault in here ends the thread, as every fault does.
-      this.#make(attempt).finally(() => {
-        this.#count(outbox, -1)
-        this.#ended += 1
-      })
+      this.#make(attempt).finally(() => this.#count(outbox, -1))
     }
   }
 
@@ -179,7 +176,10 @@ export class Attempts {
       queue.attemptRecords.ended(recipient.id, outcome, duration_ms, at, received)
       this.#alarm(outgoing, outcome)
     }
-    if (outcome.kind === 'accepted') count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
+    if (outcome.kind === 'accepted') {
+      this.#accepted += 1
+      count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
+    }
     queue.ended(attempt, outcome)
   }
 

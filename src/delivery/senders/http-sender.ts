@@ -21,6 +21,7 @@ export interface HttpSettings {
   /** Whether connections are used again. */
   readonly kept: boolean
   readonly total: number
+  readonly perReceiver: number
   readonly insecure: boolean
   readonly destinations: Destinations
 }
@@ -36,8 +37,9 @@ const bodyTooLong = new GivenUp('response too long')
 export class HttpSender {
   readonly #settings: HttpSettings
   readonly #client: HttpClient
-  /** Responses whose attempt is over and whose body is still read. */
+  /** Responses whose attempt is over and whose body is still read: all, and by origin. */
   #draining = 0
+  readonly #drainingOf = new Map<string, number>()
 
   constructor(settings: HttpSettings) {
     this.#settings = settings
@@ -77,7 +79,7 @@ export class HttpSender {
       const request = { target, headers: sentHeaders, body, method, ...limits }
       const [response, received] = await this.#send(request, message.response?.kept_bytes)
       const next = followed < maxRedirects ? redirectOf(response, target) : undefined
-      this.#discard(response, () => {
+      this.#discard(response, target.origin, () => {
         if (received.bytes > 0) message.response?.take(received, next === undefined)
       })
       if (next === undefined) {
@@ -102,14 +104,23 @@ export class HttpSender {
     return [await this.#client.send({ ...request, take }), received]
   }
 
-  #discard(response: HttpResponse, ended: () => void): void {
-    this.#draining += 1
+  #discard(response: HttpResponse, origin: string, ended: () => void): void {
+    const { total, perReceiver } = this.#settings
+    this.#count(origin, 1)
     // Attempts are limited, and so are the responses that they leave behind. What came with the head is read in any case.
-    if (this.#draining > this.#settings.total) setImmediate(() => response.cut(bodyTooLong))
+    const isOne = this.#draining <= total && (this.#drainingOf.get(origin) ?? 0) <= perReceiver
+    if (!isOne) setImmediate(() => response.cut(bodyTooLong))
     response.ended.then(() => {
-      this.#draining -= 1
+      this.#count(origin, -1)
       ended()
     })
+  }
+
+  #count(origin: string, change: number): void {
+    this.#draining += change
+    const draining = (this.#drainingOf.get(origin) ?? 0) + change
+    if (draining > 0) this.#drainingOf.set(origin, draining)
+    else this.#drainingOf.delete(origin)
   }
 }
 
