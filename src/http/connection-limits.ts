@@ -17,14 +17,22 @@ export interface ConnectionLimits {
 /** The least that is expected of a client that sends a body: what has come earns it more time. */
 const bodyRate_bytes = 4096
 
+/** What a client has to take of large responses, on average, while there is no memory for those of others; the first seconds are free. */
+const leastTaken = { bytes_per_s: 256 * 1024, free_s: 5 } as const
+
+/** With fewer unsent bytes than this a connection takes no memory from others. */
+const largeUnsent_bytes = 64 * 1024
+
 /** Why a connection is closed. */
-export type Overdue = 'idle' | 'body' | 'unread'
+export type Overdue = 'idle' | 'body' | 'unread' | 'slow'
 
 /** When something has moved on a connection; in seconds of the listener's clock. */
 export class Activity {
   readonly #connection: ClientConnection
   #sentAt_s: number
   #unsent_bytes = 0
+  /** Since when the connection has many bytes to send, and how many of them were taken since. */
+  #owing: { readonly since_s: number; taken_bytes: number } | undefined
   #movedAt_s: number
   #read_bytes = 0
   #reading: { readonly call: InProgress; since_s: number; readonly from_bytes: number } | undefined
@@ -35,17 +43,34 @@ export class Activity {
     this.#movedAt_s = now_s
   }
 
-  /** Notes what has moved since the last call; gives why the connection is to be closed, if it is. */
-  overdue(now_s: number, limits: ConnectionLimits): Overdue | undefined {
+  /**
+   * Notes what has moved since the last call; gives why the connection is to be closed, if it is. `isShort`: responses of others
+   * were refused, since there is no memory for them.
+   */
+  overdue(now_s: number, limits: ConnectionLimits, isShort = false): Overdue | undefined {
     const { socket, busy } = this.#connection
     const unsent_bytes = unsentBytes(socket)
     if (unsent_bytes === 0 || this.#unsent_bytes === 0 || unsent_bytes < this.#unsent_bytes) this.#sentAt_s = now_s
+    this.#noteOwing(now_s, unsent_bytes)
     this.#unsent_bytes = unsent_bytes
     if (socket.bytesRead !== this.#read_bytes || busy || unsent_bytes > 0) this.#movedAt_s = now_s
     this.#read_bytes = socket.bytesRead
     if (isOver(limits.send_s, now_s - this.#sentAt_s)) return 'unread'
+    if (isShort && this.#isTakenTooSlowly(now_s)) return 'slow'
     if (isOver(limits.idle_s, now_s - this.#movedAt_s)) return 'idle'
     return this.#isReadTooSlowly(now_s, limits.body_s) ? 'body' : undefined
+  }
+
+  #noteOwing(now_s: number, unsent_bytes: number): void {
+    if (unsent_bytes <= largeUnsent_bytes) this.#owing = undefined
+    else if (this.#owing === undefined) this.#owing = { since_s: now_s, taken_bytes: 0 }
+    else this.#owing.taken_bytes += Math.max(0, this.#unsent_bytes - unsent_bytes)
+  }
+
+  #isTakenTooSlowly(now_s: number): boolean {
+    if (this.#owing === undefined) return false
+    const { since_s, taken_bytes } = this.#owing
+    return now_s - since_s > leastTaken.free_s + taken_bytes / leastTaken.bytes_per_s
   }
 
   #isReadTooSlowly(now_s: number, limit_s: number): boolean {

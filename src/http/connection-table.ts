@@ -36,6 +36,8 @@ export class ConnectionTable {
   readonly #shares: ConnectionShares
   #uses = 0
   #now_s = 0
+  /** How often a response was refused for lack of memory, when that was looked at last. */
+  #refusals = 0
   #warned_ms = Number.NEGATIVE_INFINITY
   /** Called when the last connection has gone. */
   #whenEmpty: (() => void) | undefined
@@ -172,8 +174,11 @@ export class ConnectionTable {
   #check(): void {
     try {
       this.#now_s += checkInterval_ms / 1000
+      const { refusals } = this.#context.responseMemory
+      const isShort = refusals !== this.#refusals
+      this.#refusals = refusals
       for (const connection of this.#connections.values()) {
-        const why = this.#activities.get(connection)?.overdue(this.#now_s, this.#limits)
+        const why = this.#activities.get(connection)?.overdue(this.#now_s, this.#limits, isShort)
         if (why !== undefined) this.#closeOverdue(connection, why)
         // A client that has closed its sending half may have gone: the system then refuses to send that a response will come.
         else connection.processing()
@@ -210,6 +215,7 @@ const overdueTexts: Readonly<Record<Overdue, string>> = {
   idle: 'idle for too long',
   body: 'the body of a request takes too long',
   unread: 'it does not read its responses',
+  slow: 'it reads its responses too slowly, and others wait for their memory',
 }
 
 /** The key of a peer, which is equal for a connection and for the TLS on it. */

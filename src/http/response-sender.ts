@@ -26,6 +26,8 @@ export class ResponseSender implements PendingResponse {
   readonly #steps: RequestSteps
   /** The memory of a large response. */
   #memory: HeldMemory | undefined
+  /** Whether the socket has a large response that may not have been sent: its memory is given back when it was. */
+  #isSending = false
   #ready: RenderedResponse | undefined
   /** The length of its body; of a stream, what of it has been made so far. */
   #body_bytes = 0
@@ -55,9 +57,9 @@ export class ResponseSender implements PendingResponse {
     return this.#gone !== undefined
   }
 
-  /** Gives back what the response has held; a stream that is not over has nobody to go to. */
+  /** Gives back what the response has held, unless it is being sent; a stream that is not over has nobody to go to. */
   release(): void {
-    this.#memory?.giveAll()
+    if (!this.#isSending) this.#memory?.giveAll()
     this.#gone?.abort()
   }
 
@@ -162,12 +164,23 @@ export class ResponseSender implements PendingResponse {
       const { life, writer } = this.#parts
       if (this.#reader.leavesBody && this.#reader.bodyArrives) this.#writeAndDrain(ready)
       else if (life.take(step.write)) {
-        if (ready.stream === undefined) writer.write(ready, () => this.#handed())
-        else this.#stream(ready, ready.stream)
+        if (ready.stream !== undefined) this.#stream(ready, ready.stream)
+        else if (this.#memory?.isTaken === true) this.#writeLarge(ready, this.#memory)
+        else writer.write(ready, () => this.#handed())
       }
     } catch (fault) {
       this.#steps.fail(fault)
     }
+  }
+
+  /** The socket keeps the body until the client has taken it, so the memory of the body is held until then. */
+  #writeLarge(ready: RenderedResponse, memory: HeldMemory): void {
+    memory.keep(this.#body_bytes)
+    const handed = () => {
+      this.#isSending = memory.isTaken
+      this.#handed()
+    }
+    this.#parts.writer.write(ready, handed, () => memory.giveAll())
   }
 
   #stream(ready: RenderedResponse, body: BodyStream): void {

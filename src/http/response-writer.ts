@@ -19,8 +19,11 @@ export interface ResponseWriter {
   continue(): void
   /** Says to a client that has closed its sending half that its request is worked on; an error comes back if it has gone. */
   processing(): void
-  /** Writes a response in one piece; `handed` is called when it is with the socket. */
-  write(response: RenderedResponse, handed: () => void): void
+  /**
+   * Writes a response in one piece; `handed` is called when it is with the socket, and `sent` when the kernel has all of it, or its
+   * connection has gone.
+   */
+  write(response: RenderedResponse, handed: () => void, sent?: () => void): void
   /** Writes a response and leaves it open, so that the client can send the rest of its body and then read. */
   begin(response: RenderedResponse): void
   /** Ends a response that was begun. */
@@ -53,7 +56,8 @@ export class NodeResponseWriter implements ResponseWriter {
     if (this.#outgoing.socket !== null && !this.#outgoing.headersSent) this.#outgoing.writeProcessing()
   }
 
-  write({ status, headers, body }: RenderedResponse, handed: () => void): void {
+  write({ status, headers, body }: RenderedResponse, handed: () => void, sent?: () => void): void {
+    if (sent !== undefined) this.#outgoing.once('close', sent)
     this.#outgoing.writeHead(status, headers)
     this.#end(encoded(headers, body), handed)
   }
@@ -112,12 +116,13 @@ export class LastResponseWriter implements ResponseWriter {
 
   processing(): void {}
 
-  write({ status, headers, body }: RenderedResponse, handed: () => void): void {
+  write({ status, headers, body }: RenderedResponse, handed: () => void, sent?: () => void): void {
     const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`]
     for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
     lines.push(`Date: ${new Date().toUTCString()}`, '', '')
     this.#connection.end(Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), Buffer.from(body)]))
     handed()
+    sent?.()
   }
 
   /** The rest of the connection is thrown away whatever it is. */

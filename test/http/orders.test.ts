@@ -356,6 +356,25 @@ test('a client that does not read its responses is cut off, and one that reads s
   t.equal(meter.events.filter((event) => event === 'timeout').length, 1)
 })
 
+test('a large response holds its memory until its client has taken it; one that takes too little makes room for others', async (t) => {
+  const response = { status: 200, body: 'x'.repeat(40 * 2 ** 20) }
+  const operations = { GET: { use: 'read' as const, prepare: () => ok(() => response) } }
+  const { connect, talk, meter } = await givenFrontEnd(t, { responseMemory_MiB: 100 }, [
+    { pattern: '/v1/large', anyCase: true, operations },
+  ])
+  const deaf = await connect()
+  deaf.on('error', () => {}).pause()
+  deaf.write(get('/v1/large'))
+  await until(() => meter.statuses.length === 1)
+  const refused = await talk(get('/v1/large'))
+  t.equal(statusOf(refused), 503)
+  t.match(bodyOf(refused), 'too many large responses are being sent')
+  t.notOk(meter.events.includes('timeout'))
+  await until(async () => statusOf(await talk(get('/v1/large'))) === 200)
+  t.ok(meter.events.includes('timeout'), 'the slow client is cut off')
+  await until(async () => statusOf(await talk(get('/v1/large'))) === 200)
+})
+
 test('the bytes of requests that are not answered are bounded over all connections', async (t) => {
   const { responses, resource } = held()
   const { connect, talk, meter } = await givenFrontEnd(t, { requestMemory_MiB: 2 }, [resource])

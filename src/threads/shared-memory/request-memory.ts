@@ -2,6 +2,9 @@ import { SharedCounts } from './limits.js'
 
 const block_bytes = 256 * 1024
 
+/** The cell for blocks that are taken; behind it the one that counts requests for memory that were refused. */
+const [taken, refusals] = [0, 1]
+
 /** The memory of a request beside the texts of its head and body: Node's objects and ours. */
 const request_bytes = 3072
 
@@ -17,7 +20,7 @@ export class RequestMemory {
   #held_bytes = 0
 
   static memory(): SharedArrayBuffer {
-    return SharedCounts.memory()
+    return SharedCounts.memory(2)
   }
 
   constructor(limit_MiB: number, memory: SharedArrayBuffer) {
@@ -29,12 +32,20 @@ export class RequestMemory {
     return this.#held_bytes
   }
 
+  /** How often any front end was refused memory, as a number that wraps around. */
+  get refusals(): number {
+    return this.#blocks.taken(refusals)
+  }
+
   /** Takes bytes that have to be given back; false when fewer are left. */
   take(bytes: number): boolean {
     const held = this.#held_bytes + bytes
     if (held > this.#reserved_bytes) {
       const blocks = Math.ceil((held - this.#reserved_bytes) / block_bytes)
-      if (!this.#blocks.take(blocks, this.#limit)) return false
+      if (!this.#blocks.take(blocks, this.#limit, taken)) {
+        this.#blocks.take(1, Number.POSITIVE_INFINITY, refusals)
+        return false
+      }
       this.#reserved_bytes += blocks * block_bytes
     }
     this.#held_bytes = held
@@ -47,7 +58,7 @@ export class RequestMemory {
     const spare = Math.floor((this.#reserved_bytes - this.#held_bytes) / block_bytes) - 1
     if (spare <= 0) return
     this.#reserved_bytes -= spare * block_bytes
-    this.#blocks.release(spare)
+    this.#blocks.release(spare, taken)
   }
 }
 
@@ -64,6 +75,13 @@ export class HeldMemory {
     if (!this.#memory.take(bytes)) return false
     this.#bytes += bytes
     return true
+  }
+
+  /** Gives back what it holds beyond a number of bytes. */
+  keep(bytes: number): void {
+    if (this.#bytes <= bytes) return
+    this.#memory.give(this.#bytes - bytes)
+    this.#bytes = bytes
   }
 
   get isTaken(): boolean {
