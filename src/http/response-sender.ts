@@ -191,7 +191,7 @@ export class ResponseSender implements PendingResponse {
     this.#halfClosed = halfClosed
     if (connection.socket.readableEnded) halfClosed.abort()
     this.#isOut = true
-    writer.stream(ready, this.#counted(body(gone.signal, halfClosed.signal)), gone.signal).then(
+    writer.stream(ready, this.#counted(body(gone.signal, halfClosed.signal, () => writer.destroy())), gone.signal).then(
       () => this.#steps.guarded(() => this.#handed()),
       (fault: unknown) => {
         if (!gone.signal.aborted) this.#steps.fail(fault)

@@ -139,8 +139,12 @@ class StreamsUnderTest {
     queue.put(recipient(id, 'sse:', { expires: never }))
   }
 
-  arrive(outbox: number, key: string): void {
-    const { number } = this.tested.arrive(outbox, { subscription: id, orderingKey: { kind: 'entity', key } })
+  arrive(outbox: number, key: string, size_bytes = 100): void {
+    const { number } = this.tested.arrive(outbox, {
+      subscription: id,
+      orderingKey: { kind: 'entity', key },
+      size_bytes,
+    })
     this.keys.set(`${outbox}-${number}`, key)
   }
 
@@ -324,6 +328,29 @@ test('what may be on the way to a client that takes nothing is bounded', async (
   t.equal(client.events.length, 256)
   await takeAll(client)
   t.equal(client.events.length, 1000)
+})
+
+test('a client that takes too little of a large notice is cut off while another one waits for the room', async (t) => {
+  const under = new StreamsUnderTest()
+  const clients = [under.open('g'), under.open('g')]
+  const [slow, other] = clients
+  under.arrive(0, 'a', 900_000)
+  await microtasksOver()
+  under.tested.clock.advance(60_000)
+  under.streams.sweep()
+  t.equal(slow?.ended, undefined, 'nobody waits')
+  under.arrive(0, 'b', 900_000)
+  await microtasksOver()
+  t.same(
+    clients.map(({ events }) => events.length),
+    [1, 0],
+  )
+  under.streams.sweep()
+  await microtasksOver()
+  t.equal(slow?.ended, 'slow')
+  t.equal(other?.ended, undefined)
+  if (other !== undefined) await takeAll(other)
+  t.same(other?.events.map(({ key }) => key).toSorted(), ['a', 'b'], 'nothing is lost')
 })
 
 test('an entity stays with its client of a group, and the others get their share', async (t) => {

@@ -76,9 +76,10 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIO
 /**
  * A body that is made while it is sent: the next piece is asked for when the client has taken those before. `gone` is aborted
  * when the client takes no more. An exception closes the connection, so that the client sees that the body is incomplete.
- * `halfClosed` is aborted when the client has closed its sending half: often it is gone, which only sending shows.
+ * `halfClosed` is aborted when the client has closed its sending half: often it is gone, which only sending shows. `cut` closes the
+ * connection, whatever of the body waits to be sent.
  */
-export type BodyStream = (gone: AbortSignal, halfClosed: AbortSignal) => AsyncIterable<Uint8Array>
+export type BodyStream = (gone: AbortSignal, halfClosed: AbortSignal, cut: () => void) => AsyncIterable<Uint8Array>
 
 export interface ApiResponse {
   readonly status: number

@@ -112,13 +112,13 @@ export class EventQueue {
 }
 
 /** The body of a response, as the HTTP layer takes it: until its client has gone; the other signal says that it may have. */
-type EventBody = (gone: AbortSignal, halfClosed: AbortSignal) => AsyncIterable<Uint8Array>
+type EventBody = (gone: AbortSignal, halfClosed: AbortSignal, cut?: () => void) => AsyncIterable<Uint8Array>
 
 /** Takes events without ever waiting. */
 export type EventSink = Pick<EventQueue, 'put' | 'putNewest'>
 
-/** Begins to fill the queue of a client that is being served; gives what ends that when the client has gone. */
-type BeginEvents = (queue: EventQueue) => () => void
+/** Begins to fill the queue of a client that is being served; gives what ends that when the client has gone. `cut` closes its connection. */
+type BeginEvents = (queue: EventQueue, cut: () => void) => () => void
 
 /** The streams of one front end. They end first when the broker does: else it would wait for clients that wait for it. */
 export class EventStreams {
@@ -130,7 +130,8 @@ export class EventStreams {
    * happen when it has gone before.
    */
   body(begin: BeginEvents, limit_bytes?: number): EventBody {
-    return (gone, halfClosed) => this.#served(begin, new EventQueue(limit_bytes), gone, halfClosed)
+    return (gone, halfClosed, cut = () => {}) =>
+      this.#served((queue) => begin(queue, cut), new EventQueue(limit_bytes), gone, halfClosed)
   }
 
   /** Ends all of them, and those that are begun later at once. */
@@ -140,7 +141,7 @@ export class EventStreams {
   }
 
   async *#served(
-    begin: BeginEvents,
+    begin: (queue: EventQueue) => () => void,
     queue: EventQueue,
     gone: AbortSignal,
     halfClosed: AbortSignal,

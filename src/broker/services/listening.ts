@@ -157,17 +157,23 @@ const endTexts: Readonly<Record<StreamEnd | 'stopped', string>> = {
   expired: 'the subscription has expired',
   changed: 'the subscription has another receiver now',
   interrupted: 'the sending of notifications was interrupted: listen again',
+  slow: 'too little was read, and others wait for the memory: listen again',
   stopped: 'the broker ends: listen again when it runs',
 }
 
 /** How long a response may take to be begun; a client that has gone meanwhile never begins to read. */
 const beginning_ms = 10_000
 
+/** How long a client may take to read what waits for it when its stream has ended: what it does not read takes memory that nobody counts. */
+const ending_ms = 10_000
+
 /** The stream of one client. */
 interface Listening {
   /** What has come before the client was served. */
   early: StreamPiece[]
   queue: EventQueue | undefined
+  /** Closes the connection of a client that is served. */
+  cut: (() => void) | undefined
   stream: OpenStream | undefined
   late: NodeJS.Timeout | undefined
 }
@@ -189,14 +195,16 @@ export class ClientStreams implements StreamService {
   async open(request: StreamRequest, client: Client): Promise<Result<BodyStream, StreamRefusal | 'away'>> {
     // The client has left while this process was paused: opening its stream would replace a newer listener.
     if (client.gone) return err('away')
-    const listening: Listening = { early: [], queue: undefined, stream: undefined, late: undefined }
+    const listening: Listening = {
+      ...{ early: [], queue: undefined, cut: undefined, stream: undefined, late: undefined },
+    }
     const opened = await this.#couriers.open(request, (piece) => this.#take(listening, piece))
     if (!opened.ok) return opened
     listening.stream = opened.value
     listening.late = setTimeout(() => this.#leave(listening), beginning_ms).unref()
     this.#listening.add(listening)
     if (client.gone) this.#leave(listening)
-    return ok(this.#bodies.body((queue) => this.#begin(listening, queue), Number.POSITIVE_INFINITY))
+    return ok(this.#bodies.body((queue, cut) => this.#begin(listening, queue, cut), Number.POSITIVE_INFINITY))
   }
 
   confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
@@ -213,9 +221,10 @@ export class ClientStreams implements StreamService {
     else this.#pass(listening, listening.queue, piece)
   }
 
-  #begin(listening: Listening, queue: EventQueue): () => void {
+  #begin(listening: Listening, queue: EventQueue, cut: () => void): () => void {
     clearTimeout(listening.late)
     listening.queue = queue
+    listening.cut = cut
     const { early } = listening
     listening.early = []
     for (const piece of early) this.#pass(listening, queue, piece)
@@ -230,13 +239,15 @@ export class ClientStreams implements StreamService {
   }
 
   #end(listening: Listening, why: StreamEnd | 'stopped'): void {
-    const { queue } = listening
-    if (queue === undefined) {
+    const { queue, cut } = listening
+    if (queue === undefined || cut === undefined) {
       this.#leave(listening)
       return
     }
     queue.put(encodedEvent('end', JSON.stringify({ reason: why, description: endTexts[why] })))
     queue.end()
+    if (why === 'slow') cut()
+    else listening.late = setTimeout(cut, ending_ms).unref()
   }
 
   #leave(listening: Listening): void {

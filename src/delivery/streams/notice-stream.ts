@@ -3,7 +3,7 @@ import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Nanoseconds } from '../../time.js'
 import { Fifo, type QueuedNotice } from '../queue/notice-list.js'
 import type { OutboxNumber } from '../queue/outboxes.js'
-import { type LargeNotices, onTheWay, type StreamLimits } from './stream-limits.js'
+import { type LargeNotices, leastTaken, onTheWay, type StreamLimits } from './stream-limits.js'
 import type { StreamPosition } from './stream-position.js'
 
 /** An event that can be sent, and what is said when it was. */
@@ -88,6 +88,14 @@ export class NoticeStream {
     const { isExplicit, limits } = this.#parts
     if (this.#ahead.size >= mostAhead) return false
     return !isExplicit || (this.#size < limits.kept && this.#bytes < limits.kept_bytes)
+  }
+
+  /** Whether its client has taken too little of a large notice for too long: it holds room that others may wait for. */
+  get isSlow(): boolean {
+    const { first } = this.#posted
+    if (first === undefined || this.#posted_bytes <= onTheWay.bytes) return false
+    const most_ms = leastTaken.free_ms + (1000 * this.#posted_bytes) / leastTaken.bytes_per_s
+    return this.#parts.steady_ms() - first.posted_ms > most_ms
   }
 
   get #size(): number {

@@ -10,19 +10,31 @@ export interface StreamLimits {
 /** What may be on the way to one client. A single notice may be larger, if there is room for it. */
 export const onTheWay = { notices: 256, bytes: 64 * 1024 } as const
 
+/** What a client has to take of what is on the way to it, while others wait for the room of large notices; the first seconds are free. */
+export const leastTaken = { bytes_per_s: 256 * 1024, free_ms: 5000 } as const
+
 /** Notices that are larger than what may be on the way to each client share this room, over all clients. */
 export class LargeNotices {
   readonly #limit_bytes: number
   #held_bytes = 0
+  #isShort = false
 
   constructor(limit_bytes: number) {
     this.#limit_bytes = limit_bytes
   }
 
+  /** Whether a notice waits for room. */
+  get isShort(): boolean {
+    return this.#isShort
+  }
+
   /** Takes room for a notice; one that is larger than all the room there is goes alone. */
   take(bytes: number): boolean {
     if (bytes <= onTheWay.bytes) return true
-    if (this.#held_bytes > 0 && this.#held_bytes + bytes > this.#limit_bytes) return false
+    if (this.#held_bytes > 0 && this.#held_bytes + bytes > this.#limit_bytes) {
+      this.#isShort = true
+      return false
+    }
     this.#held_bytes += bytes
     return true
   }
@@ -31,6 +43,8 @@ export class LargeNotices {
   give(bytes: number): boolean {
     if (bytes <= onTheWay.bytes) return false
     this.#held_bytes -= bytes
+    // Those that wait try again.
+    this.#isShort = false
     return true
   }
 }

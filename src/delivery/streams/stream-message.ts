@@ -21,7 +21,7 @@ export const streamRefusals = ['unknown', 'notStreamed', 'expired', 'full'] as c
 export type StreamRefusal = (typeof streamRefusals)[number]
 
 /** Why a stream has ended: what its last event says. */
-export const streamEnds = ['replaced', 'removed', 'expired', 'changed', 'interrupted'] as const
+export const streamEnds = ['replaced', 'removed', 'expired', 'changed', 'interrupted', 'slow'] as const
 export type StreamEnd = (typeof streamEnds)[number]
 
 /** What comes on a stream. */

@@ -89,10 +89,13 @@ export class Streams {
   end(id: SubscriptionId, why: StreamEnd): void {
     for (const stream of [...(this.#groups.get(id)?.members ?? [])]) {
       const opened = this.#opened.get(stream)
-      if (opened === undefined) continue
-      this.#tell(opened.port, { kind: 'ended', stream: opened.number, why })
-      this.#leave(opened)
+      if (opened !== undefined) this.#end(opened, why)
     }
+  }
+
+  #end(opened: Opened, why: StreamEnd): void {
+    this.#tell(opened.port, { kind: 'ended', stream: opened.number, why })
+    this.#leave(opened)
   }
 
   /** Another node sends some of the notices now: all streams end, and what has not arrived waits again. */
@@ -100,13 +103,18 @@ export class Streams {
     for (const id of [...this.#groups.keys()]) this.end(id, 'interrupted')
   }
 
-  /** What was sent for long enough has arrived, and the streams of subscriptions that have expired end; to be called often. */
+  /**
+   * What was sent for long enough has arrived, and the streams of subscriptions that have expired end, and slow ones that others wait
+   * for; to be called often.
+   */
   sweep(): void {
     const at = this.#parts.clock.now()
     for (const [id, { members }] of this.#groups) {
       if ((this.#parts.queue.recipient(id)?.expires ?? 0) <= at) this.end(id, 'expired')
       else for (const stream of members) stream.expire()
     }
+    if (!this.#large.isShort) return
+    for (const opened of [...this.#opened.values()]) if (opened.stream.isSlow) this.#end(opened, 'slow')
   }
 
   /** Sends nothing more; the streams are ended by their front ends. */
