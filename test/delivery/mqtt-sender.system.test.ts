@@ -23,6 +23,32 @@ function message(url: string, more: Partial<MqttMessage> = {}): MqttMessage {
   return { kind: 'mqtt', url, topic: 'plant/vats', qos: 1, retain: false, body: Buffer.from('{"a":1}'), ...more }
 }
 
+/** Packets that nobody has asked for, each with the bytes of one of them. */
+const floods = {
+  'a release': [0x62, 2, 0, 1],
+  'the answer to a ping': [0xd0, 0],
+  'a ping': [0xc0, 0],
+  'an acknowledgement of another message': [0x40, 2, 0x7f, 0xff],
+  'an acknowledgement of a subscription': [0x90, 3, 0, 1, 0],
+}
+
+for (const [what, packet] of Object.entries(floods)) {
+  test(`a broker that sends ${what} without end loses the connection before they are read`, async (t) => {
+    const packets = Buffer.concat(new Array(16_000).fill(Buffer.from(packet)))
+    let closed = false
+    const url = await rawEnd(t, (socket) => {
+      socket.on('close', () => (closed = true))
+      socket.write(welcome)
+      setTimeout(() => socket.write(packets), 50)
+    })
+    t.same(await sender(t, { timeout_ms: 10_000 }).send(message(url)), {
+      kind: 'trouble',
+      reason: 'malformed response',
+    })
+    await until(() => closed)
+  })
+}
+
 /** Something that accepts connections and says what it likes, but is no MQTT broker. */
 async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {

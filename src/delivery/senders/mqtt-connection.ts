@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 import { type IClientOptions, MqttClient } from 'mqtt'
 import { writeToStream } from 'mqtt-packet'
 import { whenOver } from '../../time-limit.js'
@@ -18,8 +19,11 @@ interface ConnectionSettings {
   readonly timeout_ms: number
 }
 
-/** A broker whose packets are longer, or who has something to say that was not asked for, loses the connection. */
-const unparsed_bytes = 2 ** 20
+/**
+ * What a broker may send. All that is asked for are packets of up to four bytes: up to two for a message, and one for the connection and
+ * for each ping. A broker that sends more than this, or a message, loses the connection: else the courier would do nothing but read.
+ */
+const allowed_bytes = { atOnce: 1024, forPacket: 16 } as const
 const unasked = new GivenUp('malformed response')
 
 /** What a broker says when it does not take a connection [NGSIv2 subscriptions 7.1]. */
@@ -67,8 +71,9 @@ export class MqttConnection {
       opening.then((late) => late.destroy(), ignore)
       throw fault
     })
-    const client = new MqttClient(() => socket, clientOptions(endpoint, timeout_ms))
-    const gone = goneOf(client, socket)
+    const allowance = new Allowance()
+    const client = new MqttClient(() => readSparingly(socket, allowance), clientOptions(endpoint, timeout_ms))
+    const gone = goneOf(client, socket, allowance)
     const lifetime = new Lifetime()
     gone.catch((fault: unknown) => lifetime.end(fault))
     const cut = (): void => {
@@ -125,27 +130,63 @@ function connected(client: MqttClient): Promise<void> {
 }
 
 /** Rejects with why the connection has gone. It is cut when something comes that was not asked for. */
-function goneOf(client: MqttClient, socket: Socket): Promise<never> {
+function goneOf(client: MqttClient, socket: Socket, allowance: Allowance): Promise<never> {
   const gone = new Promise<never>((_, reject) => {
     const end = (fault: unknown): void => {
       reject(faultOf(fault))
       socket.destroy()
     }
+    client.stream.on('error', end)
     client.on('error', end)
     client.on('close', () => end(new GivenUp('connection reset')))
-    let unparsed = 0
-    socket.on('data', (piece) => {
-      unparsed += piece.length
-      if (unparsed > unparsed_bytes) end(unasked)
+    client.on('packetsend', ({ cmd }) => {
+      if (cmd === 'publish' || cmd === 'pingreq') allowance.sent()
     })
     client.on('packetreceive', ({ cmd }) => {
-      unparsed = 0
       if (cmd === 'publish') end(unasked)
     })
   })
   // Whoever waits for it hears of it; nobody does while nothing is sent.
   gone.catch(() => undefined)
   return gone
+}
+
+/** What a broker may still send. */
+class Allowance {
+  #left_bytes: number = allowed_bytes.atOnce
+
+  /** A packet was sent that asks for others. */
+  sent(): void {
+    this.#left_bytes = Math.min(allowed_bytes.atOnce, this.#left_bytes + allowed_bytes.forPacket)
+  }
+
+  /** Bytes have come; false when they are too many. */
+  take(bytes: number): boolean {
+    this.#left_bytes -= bytes
+    return this.#left_bytes >= 0
+  }
+}
+
+/** The stream of a socket that ends before the client reads more than is allowed: one piece may have 32,768 packets, which take it a second. */
+function readSparingly(socket: Socket, allowance: Allowance): Duplex {
+  const stream = new Duplex({
+    read: () => socket.resume(),
+    write: (piece, encoding, done) => socket.write(piece, encoding, done),
+    writev: (pieces, done) => socket.write(Buffer.concat(pieces.map(({ chunk }) => chunk)), done),
+    final: (done) => socket.end(done),
+    destroy: (fault, done) => {
+      socket.destroy()
+      done(fault)
+    },
+  })
+  socket.on('data', (piece) => {
+    if (!allowance.take(piece.length)) stream.destroy(unasked)
+    else if (!stream.push(piece)) socket.pause()
+  })
+  socket.on('end', () => stream.push(null))
+  socket.on('error', (fault) => stream.destroy(fault))
+  socket.on('close', () => stream.destroy())
+  return stream
 }
 
 /** A number is the broker's reason, a text that of the system; whatever has neither was found by the parser. */
