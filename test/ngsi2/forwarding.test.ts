@@ -36,6 +36,11 @@ class City extends Client {
   }
 }
 
+/** An object of many members. */
+function many(members: number): object {
+  return Object.fromEntries(Array.from({ length: members }, (_, at) => [`a${at}`, { value: at }]))
+}
+
 function gives(body: unknown, headers: Record<string, string> = {}, status = 200): Responder {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return (_, response) => response.writeHead(status, headers).end(text)
@@ -248,6 +253,11 @@ const hostile: readonly (readonly [string, Responder])[] = [
   ['gives an object', gives({ error: 'x' })],
   ['gives NGSIv1', gives({ contextResponses: [] })],
   ['gives what is no entity', gives([1, null, [], 'x', {}, { id: 5 }, { id: '' }, { type: 'Street' }])],
+  ['gives more attributes than an entity may have', gives([{ id: 'Lane-1', type: 'Street', ...many(5001) }])],
+  [
+    'gives more members than an entity may have',
+    gives([{ id: 'Lane-1', type: 'Street', a: { value: many(100_001) } }]),
+  ],
   ['is too deep', gives(`${'['.repeat(100_000)}`)],
   ['hangs up', (_, response) => response.destroy()],
   [

@@ -1,4 +1,5 @@
 import type { Options } from '../../flags/settings.js'
+import { maxAttributes, maxMetadata, maxValues, metadataOf, valuesIn } from '../../model/context/entity-size.js'
 import { gathered, type Page } from '../../model/context/query.js'
 import { ok, type Result } from '../../result.js'
 import { Slices } from '../../slices.js'
@@ -6,6 +7,7 @@ import type { Call } from '../operations/operation.js'
 import type { Broker, Unavailable } from '../services/broker.js'
 import { type Forwarder, type ForwardingServices, type ForwardResult, forwarderOf } from './forwarder.js'
 import type { ParsedQueryResponse } from './provider-format.js'
+import type { ProviderFailure } from './provider-request.js'
 import { type AskableEntity, entityKey, mergeResponses, type ShownEntity } from './query-plan.js'
 import { type ReadForward, type ReadGroup, ReadPlan, type RemoteRead, ResponseFilter } from './read-plan.js'
 
@@ -178,7 +180,7 @@ class Reading {
       {
         operation: 'query',
         message: (format, forward: ReadForward) => format.query(forward, forward.page),
-        read: (format, response) => format.readQuery(response, this.#read.form),
+        read: async (format, response) => withinLimits(await format.readQuery(response, this.#read.form)),
       },
       [...groupOf.keys()],
     )
@@ -219,4 +221,16 @@ function inTurn(group: ReadGroup): { readonly first: ReadGroup; readonly rest: r
     first: { ...group, forwards: first === undefined ? [] : [first] },
     rest: others.length === 0 ? [] : [{ entity, forwards: others }],
   }
+}
+
+/** A provider is not trusted: an entity with more than one may have here is left out, since it would be shown in one piece. */
+function withinLimits(
+  read: Result<ParsedQueryResponse, ProviderFailure>,
+): Result<ParsedQueryResponse, ProviderFailure> {
+  if (!read.ok) return read
+  const elements = read.value.elements.filter(
+    ({ attributes }) =>
+      attributes.length <= maxAttributes && metadataOf(attributes) <= maxMetadata && valuesIn(attributes) <= maxValues,
+  )
+  return ok({ ...read.value, elements })
 }

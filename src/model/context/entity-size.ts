@@ -63,7 +63,7 @@ export function metadataOf(attributes: readonly { readonly metadata: readonly Me
 }
 
 /** The number of members and items of the attributes' compound values, at all depths. */
-export function valuesIn(attributes: Entity['attributes']): number {
+export function valuesIn(attributes: readonly { readonly value: Value }[]): number {
   let values = 0
   for (const { value } of attributes) if (typeof value === 'object') values += valuesBelow(value)
   return values
