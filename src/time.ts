@@ -32,7 +32,8 @@ export function clockStart(): ClockStart {
 
 /**
  * How long ago something was dated, 0 for what was dated in the future: by the clock of the day, but never longer than by
- * the steady clock, so that a jump of the former within the life of the process makes nothing older than it is.
+ * the steady clock, so that a jump of the former makes nothing older that was dated rightly. What
+ * was dated while that clock was behind seems older once it is right: whoever knows a later bound takes that.
  */
 export function age_ms(dated: Milliseconds, start: ClockStart): number {
   const steady = start.date + Number((process.hrtime.bigint() - start.steady_ns) / 1_000_000n)

@@ -54,10 +54,11 @@ test('streams end when the broker does, or when their client goes; what fills th
       events.push(`${name} begins`)
       return () => events.push(`${name} stops`)
     })
+  const uncut = () => {}
   const gone = new AbortController()
   const never = new AbortController().signal
-  const first = begin('first')(gone.signal, never)[Symbol.asyncIterator]()
-  const second = begin('second')(never, never)[Symbol.asyncIterator]()
+  const first = begin('first')(gone.signal, never, uncut)[Symbol.asyncIterator]()
+  const second = begin('second')(never, never, uncut)[Symbol.asyncIterator]()
   await first.next()
   await second.next()
   const ends = first.next()
@@ -66,7 +67,7 @@ test('streams end when the broker does, or when their client goes; what fills th
   t.same(events, ['first begins', 'second begins', 'first stops'])
   streams.end()
   t.equal((await second.next()).done, true)
-  const late = begin('late')(never, never)[Symbol.asyncIterator]()
+  const late = begin('late')(never, never, uncut)[Symbol.asyncIterator]()
   t.equal((await late.next()).done, true)
   t.same(events, ['first begins', 'second begins', 'first stops', 'second stops'])
 })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { Log } from '../observe/log/log.js'
 import type { ConnectionLimit } from '../threads/shared-memory/limits.js'
+import { mostTaking_ms } from '../time-limit.js'
 import type { ClientConnection, InProgress } from './connections.js'
 
 /** How long connections may do nothing, or too little; 0 for as long as they like [management 11.8]. */
@@ -17,11 +18,8 @@ export interface ConnectionLimits {
 /** The least that is expected of a client that sends a body: what has come earns it more time. */
 const bodyRate_bytes = 4096
 
-/** What a client has to take of large responses, on average, while there is no memory for those of others; the first seconds are free. */
-const leastTaken = { bytes_per_s: 256 * 1024, free_s: 5 } as const
-
-/** With fewer unsent bytes than this a connection takes no memory from others. */
-const largeUnsent_bytes = 64 * 1024
+/** Up to this many bytes or characters responses are not counted: there are no more of them than connections. */
+export const small_bytes = 64 * 1024
 
 /** Why a connection is closed. */
 export type Overdue = 'idle' | 'body' | 'unread' | 'slow'
@@ -62,7 +60,7 @@ export class Activity {
   }
 
   #noteOwing(now_s: number, unsent_bytes: number): void {
-    if (unsent_bytes <= largeUnsent_bytes) this.#owing = undefined
+    if (unsent_bytes <= small_bytes) this.#owing = undefined
     else if (this.#owing === undefined) this.#owing = { since_s: now_s, taken_bytes: 0 }
     else this.#owing.taken_bytes += Math.max(0, this.#unsent_bytes - unsent_bytes)
   }
@@ -70,7 +68,7 @@ export class Activity {
   #isTakenTooSlowly(now_s: number): boolean {
     if (this.#owing === undefined) return false
     const { since_s, taken_bytes } = this.#owing
-    return now_s - since_s > leastTaken.free_s + taken_bytes / leastTaken.bytes_per_s
+    return (now_s - since_s) * 1000 > mostTaking_ms(taken_bytes)
   }
 
   #isReadTooSlowly(now_s: number, limit_s: number): boolean {

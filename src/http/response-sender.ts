@@ -5,6 +5,7 @@ import type { CompletedRequest } from '../observe/measure/requests.js'
 import type { SpentTimes } from '../observe/measure/slow-requests.js'
 import { HeldMemory } from '../threads/shared-memory/request-memory.js'
 import { now, toMilliseconds } from '../time.js'
+import { small_bytes } from './connection-limits.js'
 import { type Head, single } from './headers.js'
 import type { RequestParts, RequestSteps } from './request-context.js'
 import { step } from './request-life.js'
@@ -15,9 +16,6 @@ import { kinds, type PathKind } from './target.js'
 
 /** How long the rest of a body that is too long is read, so that the client can read the response [management 11.7]. */
 const drain_ms = 5_000
-
-/** Responses of fewer characters are not counted: there are no more of them than connections. */
-const small_characters = 65_536
 
 /** Renders, logs and writes the response of one request. */
 export class ResponseSender implements PendingResponse {
@@ -70,7 +68,7 @@ export class ResponseSender implements PendingResponse {
     if (!this.#parts.life.take(step.respond)) return
     const { kind } = this.#parts.head.target
     const isOfOperators = kinds[kind].isManagement && !kinds[kind].describesBroker
-    const isCounted = body.length > small_characters && this.#memory?.isTaken !== true && !isOfOperators
+    const isCounted = body.length > small_bytes && this.#memory?.isTaken !== true && !isOfOperators
     if (!isCounted || this.hold(2 * body.length)) this.#queue(response, body)
     else {
       this.#parts.context.meter.rejected('memory')

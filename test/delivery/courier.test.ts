@@ -412,10 +412,8 @@ test('an orderly end does not go on for receivers that fail again and again', as
   nth(running.partitions, 0).enqueue(...ids.map((id) => notice(id, 'a', 'a1')))
   running.ring()
   await until(() => hanging.received.length > ids.length)
-  const before = hanging.received.length
-  await running.drain(20_000)
-  // They are tried for a second: for the twenty that it might take, there were some twenty times as many.
-  t.ok(hanging.received.length - before < 8 * 200, `${hanging.received.length - before} attempts`)
+  // Longer than a test may take.
+  await running.drain(3_600_000)
   t.equal(nth(running.partitions, 0).numbers.length, ids.length)
 })
 

@@ -3,7 +3,13 @@ import { DeliveryQueue, type DeliveryQueueParts } from '../../src/delivery/queue
 import type { ReadNotice } from '../../src/delivery/queue/notice-list.js'
 import type { QueueLimits } from '../../src/delivery/queue/recipients.js'
 import type { QueueClock } from '../../src/delivery/queue/subscription-queue.js'
-import type { DeliveryStats, NoticeAck, NoticeNumber, OrderingKey } from '../../src/model/subscription/notice.js'
+import type {
+  DeliveryStats,
+  NoticeAck,
+  NoticeNumber,
+  NumberedNotice,
+  OrderingKey,
+} from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { LineLog } from '../../src/observe/log/log.js'
 import type { AttemptResult } from '../../src/observe/measure/delivery-figures.js'
@@ -136,9 +142,7 @@ export class QueueUnderTest {
     )
     for (const { number, subscription, orderingKey, made, since_ms } of held) {
       const { body: _, ...head } = notice(subscription, orderingKey, '', { made })
-      const numbered = { number, size_bytes: 100, body_bytes: 10, notice: head }
-      this.#held.set(`${outbox}-${number}`, { numbered, since_ms })
-      this.queue.add(outbox, numbered, since_ms)
+      this.#add(outbox, { number, size_bytes: 100, body_bytes: 10, notice: head }, since_ms)
     }
     this.queue.loaded(outbox)
     this.queue.check()
@@ -163,10 +167,13 @@ export class QueueUnderTest {
     this.#arrivals += 1
     const since_ms = this.clock.steady_ms() + this.#arrivals * 1e-6
     const { body: _, ...head } = notice(subscription, orderingKey, '', { made: made as Milliseconds, after })
-    const numbered = { number, size_bytes, body_bytes: 10, notice: head }
-    this.#held.set(`${outbox}-${number}`, { numbered, since_ms: since_ms - skew_ms })
-    this.queue.add(outbox, numbered, since_ms)
+    this.#add(outbox, { number, size_bytes, body_bytes: 10, notice: head }, since_ms, skew_ms)
     return { number, since_ms }
+  }
+
+  #add(outbox: number, numbered: NumberedNotice, since_ms: number, skew_ms = 0): void {
+    this.#held.set(`${outbox}-${numbered.number}`, { numbered, since_ms: since_ms - skew_ms })
+    this.queue.add(outbox, numbered, since_ms)
   }
 
   /** A batch is offered to its owner; asserts that no other one is under way, and that no notice leaves twice. */

@@ -10,6 +10,7 @@ test('a wall clock that jumps forth and back breaks no promise', { skip: noFaket
   t.setTimeout(300_000)
   const clock = new ShiftedClock(join(t.testdir(), 'offset'))
   const { environment } = clock
+  // With the smallest window notifications are read again, which takes their age from their date.
   const flags = ['-partitions', '2', '-httpThreads', '2', '-notifRetryMin', '50', '-notifWindow', '1']
   const broker = await RunningBroker.start(t, flags, { environment })
   const { history } = await underLoad(t, broker, async () => {

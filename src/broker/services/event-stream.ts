@@ -1,3 +1,5 @@
+import type { BodyStream } from '../operations/api.js'
+
 /** Streams of events for browsers and programs (`text/event-stream`): how an event is written, and what a slow reader costs. */
 
 /** What the response of a stream says of it: nobody on the way is to keep it or to gather it. */
@@ -111,9 +113,6 @@ export class EventQueue {
   }
 }
 
-/** The body of a response, as the HTTP layer takes it: until its client has gone; the other signal says that it may have. */
-type EventBody = (gone: AbortSignal, halfClosed: AbortSignal, cut?: () => void) => AsyncIterable<Uint8Array>
-
 /** Takes events without ever waiting. */
 export type EventSink = Pick<EventQueue, 'put' | 'putNewest'>
 
@@ -129,8 +128,8 @@ export class EventStreams {
    * The body of a response that is a stream of events. `begin` is called when the client begins to be served, which does not
    * happen when it has gone before.
    */
-  body(begin: BeginEvents, limit_bytes?: number): EventBody {
-    return (gone, halfClosed, cut = () => {}) =>
+  body(begin: BeginEvents, limit_bytes?: number): BodyStream {
+    return (gone, halfClosed, cut) =>
       this.#served((queue) => begin(queue, cut), new EventQueue(limit_bytes), gone, halfClosed)
   }
 

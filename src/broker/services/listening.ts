@@ -161,11 +161,15 @@ const endTexts: Readonly<Record<StreamEnd | 'stopped', string>> = {
   stopped: 'the broker ends: listen again when it runs',
 }
 
-/** How long a response may take to be begun; a client that has gone meanwhile never begins to read. */
-const beginning_ms = 10_000
+/** How long the beginning and the end of a stream may take. */
+interface StreamTimes {
+  /** Until the response is begun; a client that has gone meanwhile never begins to read. */
+  readonly beginning_ms: number
+  /** For a client to read what waits for it when its stream has ended: what it does not read takes memory that nobody counts. */
+  readonly ending_ms: number
+}
 
-/** How long a client may take to read what waits for it when its stream has ended: what it does not read takes memory that nobody counts. */
-const ending_ms = 10_000
+const usualTimes: StreamTimes = { beginning_ms: 10_000, ending_ms: 10_000 }
 
 /** The stream of one client. */
 interface Listening {
@@ -184,12 +188,14 @@ const encoder = new TextEncoder()
 export class ClientStreams implements StreamService {
   readonly #bodies: EventStreams
   readonly #couriers: StreamingCourier
+  readonly #times: StreamTimes
   readonly #listening = new Set<Listening>()
 
   /** `bodies` are the streams of the front end, of whatever kind. */
-  constructor(bodies: EventStreams, couriers: StreamingCourier) {
+  constructor(bodies: EventStreams, couriers: StreamingCourier, times = usualTimes) {
     this.#bodies = bodies
     this.#couriers = couriers
+    this.#times = times
   }
 
   async open(request: StreamRequest, client: Client): Promise<Result<BodyStream, StreamRefusal | 'away'>> {
@@ -201,7 +207,7 @@ export class ClientStreams implements StreamService {
     const opened = await this.#couriers.open(request, (piece) => this.#take(listening, piece))
     if (!opened.ok) return opened
     listening.stream = opened.value
-    listening.late = setTimeout(() => this.#leave(listening), beginning_ms).unref()
+    listening.late = setTimeout(() => this.#leave(listening), this.#times.beginning_ms).unref()
     this.#listening.add(listening)
     if (client.gone) this.#leave(listening)
     return ok(this.#bodies.body((queue, cut) => this.#begin(listening, queue, cut), Number.POSITIVE_INFINITY))
@@ -246,8 +252,9 @@ export class ClientStreams implements StreamService {
     }
     queue.put(encodedEvent('end', JSON.stringify({ reason: why, description: endTexts[why] })))
     queue.end()
+    clearTimeout(listening.late)
     if (why === 'slow') cut()
-    else listening.late = setTimeout(cut, ending_ms).unref()
+    else listening.late = setTimeout(cut, this.#times.ending_ms).unref()
   }
 
   #leave(listening: Listening): void {

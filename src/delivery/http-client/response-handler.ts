@@ -68,8 +68,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
   }
 
   onHeaders(status: number, raw: readonly Buffer[]): boolean {
-    if (status < 200) this.#tookInterim()
-    if (status < 200 || this.#over) return true
+    if (status < 200) return this.#tookInterim()
+    if (this.#over) return true
     const ended = new Promise<unknown>((resolve) => {
       this.#bodyEnded = resolve
     })
@@ -96,9 +96,10 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
   }
 
   /** The parser goes on with all that has come, unless the request is aborted. */
-  #tookInterim(): void {
+  #tookInterim(): boolean {
     this.#interim += 1
     if (this.#interim > interimMost) this.#abort(tooManyInterim)
+    return true
   }
 
   #limit(limit_ms: number): void {

@@ -15,7 +15,7 @@ interface UnreadOfOutbox {
   bytes: number
   /** When the last one was made. */
   made: Milliseconds
-  /** Not after the first one was made, by the steady clock. */
+  /** None of them was made before, by the steady clock. */
   since_ms: number
 }
 

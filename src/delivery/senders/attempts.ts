@@ -84,8 +84,8 @@ export class Attempts {
 
   /**
    * Resolves when nothing is under way and nothing can be begun, and at the latest after this time, or when no attempt
-   * was accepted for as long as patience lasts: receivers that fail are tried until then. Time in which the process stood still does not count as patience: what has
-   * arrived meanwhile is read only afterwards.
+   * was accepted for as long as patience lasts: receivers that fail are tried until then. Time in which the process stood
+   * still does not count as patience: what has arrived meanwhile is read only afterwards.
    */
   async idle(limit_ms: number, patience_ms: number): Promise<void> {
     const begun = performance.now()

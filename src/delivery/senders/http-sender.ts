@@ -108,8 +108,8 @@ export class HttpSender {
     const { total, perReceiver } = this.#settings
     this.#count(origin, 1)
     // Attempts are limited, and so are the responses that they leave behind. What came with the head is read in any case.
-    const isOne = this.#draining <= total && (this.#drainingOf.get(origin) ?? 0) <= perReceiver
-    if (!isOne) setImmediate(() => response.cut(bodyTooLong))
+    const isTooMany = this.#draining > total || (this.#drainingOf.get(origin) ?? 0) > perReceiver
+    if (isTooMany) setImmediate(() => response.cut(bodyTooLong))
     response.ended.then(() => {
       this.#count(origin, -1)
       ended()

@@ -1,9 +1,10 @@
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Nanoseconds } from '../../time.js'
+import { mostTaking_ms } from '../../time-limit.js'
 import { Fifo, type QueuedNotice } from '../queue/notice-list.js'
 import type { OutboxNumber } from '../queue/outboxes.js'
-import { type LargeNotices, leastTaken, onTheWay, type StreamLimits } from './stream-limits.js'
+import { type LargeNotices, onTheWay, type StreamLimits } from './stream-limits.js'
 import type { StreamPosition } from './stream-position.js'
 
 /** An event that can be sent, and what is said when it was. */
@@ -94,8 +95,7 @@ export class NoticeStream {
   get isSlow(): boolean {
     const { first } = this.#posted
     if (first === undefined || this.#posted_bytes <= onTheWay.bytes) return false
-    const most_ms = leastTaken.free_ms + (1000 * this.#posted_bytes) / leastTaken.bytes_per_s
-    return this.#parts.steady_ms() - first.posted_ms > most_ms
+    return this.#parts.steady_ms() - first.posted_ms > mostTaking_ms(this.#posted_bytes)
   }
 
   get #size(): number {

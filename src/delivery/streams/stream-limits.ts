@@ -10,9 +10,6 @@ export interface StreamLimits {
 /** What may be on the way to one client. A single notice may be larger, if there is room for it. */
 export const onTheWay = { notices: 256, bytes: 64 * 1024 } as const
 
-/** What a client has to take of what is on the way to it, while others wait for the room of large notices; the first seconds are free. */
-export const leastTaken = { bytes_per_s: 256 * 1024, free_ms: 5000 } as const
-
 /** Notices that are larger than what may be on the way to each client share this room, over all clients. */
 export class LargeNotices {
   readonly #limit_bytes: number

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { Value } from './entity.js'
 import { type HeldValue, plainValue } from './large/large-attribute.js'
 import { valueGiven } from './large/large-given.js'
-import { type GivenMembers, LargeValue } from './large/large-value.js'
+import { type GivenItems, type GivenMembers, LargeValue } from './large/large-value.js'
 import { ValueSet } from './large/value-set.js'
 import { compareValues } from './order.js'
 import type { GivenAttribute } from './update.js'
@@ -113,8 +113,6 @@ function isList(held: HeldValue): held is readonly Value[] | LargeValue {
   return held instanceof LargeValue ? held.kind === 'array' : isArray(held)
 }
 
-type Members = { readonly [key: string]: Value }
-
 function areMembers(given: HeldValue): given is GivenMembers {
   return given instanceof LargeValue ? given.kind === 'object' : isObject(given)
 }
@@ -138,7 +136,7 @@ function addedToSet(given: HeldValue, held: readonly Value[] | LargeValue): Held
   return added.length === 0 ? held : [...held, ...added]
 }
 
-function pulled(given: Items, held: HeldValue | undefined): HeldValue | undefined | typeof unfit {
+function pulled(given: GivenItems, held: HeldValue | undefined): HeldValue | undefined | typeof unfit {
   if (held === undefined) return undefined
   if (!isList(held)) return unfit
   if (held instanceof LargeValue || !arePlain(given)) return largeOf(held).reduced(given)
@@ -146,19 +144,17 @@ function pulled(given: Items, held: HeldValue | undefined): HeldValue | undefine
   return held.filter((item) => !gone.has(item))
 }
 
-type Items = readonly HeldValue[] | LargeValue
-
 /** Whether these are items of which none is held as a text. */
-function arePlain(items: Items): items is readonly Value[] {
+function arePlain(items: GivenItems): items is readonly Value[] {
   return !(items instanceof LargeValue) && !items.some((item) => item instanceof LargeValue)
 }
 
-function largeOf(held: readonly Value[] | Members | LargeValue): LargeValue {
+function largeOf(held: readonly Value[] | GivenMembers): LargeValue {
   return held instanceof LargeValue ? held : LargeValue.of(held)
 }
 
 interface Several {
-  readonly items: Items
+  readonly items: GivenItems
   readonly position: number | undefined
 }
 

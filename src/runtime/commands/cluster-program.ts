@@ -11,7 +11,7 @@ import { type ClusterOptions, etcdSettings } from '../join-rules.js'
 import { recoverCluster } from './cluster-recovery.js'
 
 /** How long each call to etcd may take: who asks by hand would rather wait for a slow one than ask again. */
-const etcdResponse_ms = 10_000
+const call_ms = 10_000
 
 const help = `Usage: rigel cluster status [--json] FLAGS
        rigel cluster remove NAME FLAGS
@@ -112,7 +112,7 @@ async function connected(
   if (!settings.ok) return settings
   const { prefix } = options
   try {
-    const client = new EtcdClient(settings.value, etcdResponse_ms)
+    const client = new EtcdClient(settings.value, call_ms)
     const engine = new EtcdEngine(settings.value, prefix, client)
     try {
       return await work({ client, engine, prefix, options, dbPath })
