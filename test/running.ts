@@ -161,13 +161,22 @@ export class RunningBroker {
     }
     this.#closed = new Promise((resolve) => started.once('close', resolve))
     const responses = async () => {
-      if (this.exit !== null) throw new Error(`the broker ended with ${await this.ended()}: ${this.output}`)
+      if (this.exit !== null) throw await this.#notStarted()
       return fetch(`${this.url}/version`).then(
         (response) => response.ok,
         () => false,
       )
     }
-    await until(responses, () => `the broker answers: ${this.output}`)
+    await until(responses, () => `the broker answers: ${this.output.slice(-3000)}`)
+  }
+
+  /** Why it has ended, in its last words; what it wrote before is the cause. */
+  async #notStarted(): Promise<Error> {
+    const code = await this.ended()
+    const lines = this.output.trimEnd().split('\n')
+    const last = lines.findLast((line) => line.includes('"lvl":"FATAL"')) ?? lines.at(-1) ?? ''
+    const [, words = last] = /"msg":"((?:[^"\\]|\\.)*)"/.exec(last) ?? []
+    return new Error(`the broker ended with ${code}: ${words}`, { cause: this.output.slice(-10_000) })
   }
 
   get pid(): number | undefined {

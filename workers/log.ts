@@ -21,6 +21,7 @@ import {
   logOperations,
 } from '../src/storage/etcd/log-thread.js'
 import { listedNames, type NodeFacts } from '../src/storage/etcd/node-facts.js'
+import { patientCalls } from '../src/storage/etcd/patient-calls.js'
 import { checkpointsText, ReplicaCheckpoints } from '../src/storage/etcd/replica-checkpoints.js'
 import { linkOver } from '../src/threads/calls/link.js'
 import { methodsOf } from '../src/threads/calls/service.js'
@@ -73,7 +74,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       await engineMembers.look()
       return state
     },
-    list: (folder) => nodes.list({ node, folder }),
+    list: (folder) => new EtcdNodes(patientCalls(client), prefix).list({ node, folder }),
     tell: (self) => {
       if (membership === undefined) membership = joined(self)
       else membership.tell(self)
@@ -83,7 +84,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     },
     readState: () => readClusterState(client, prefix),
     begin: async ({ description, after, nodes }) => {
-      const begun = await engine.begin(description, after, nodes)
+      const begun = await new EtcdEngine(etcd, prefix, patientCalls(client)).begin(description, after, nodes)
       return begun.ok ? begun : err(begun.error.reason)
     },
     follow: (kept, applied) => {

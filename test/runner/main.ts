@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Kind, kindOf, type Unit, unitsOf } from './plan.js'
-import { failureLines, roomLine, summaryLine } from './report.js'
+import { briefLines, failureLines, roomLine, summaryLine } from './report.js'
 import { sharedServices } from './shared-services.js'
 import { runUnit, streams, type UnitResult } from './unit-run.js'
 
@@ -113,6 +113,6 @@ const results = await runAll(unitsOf(files, durations)).finally(endServices)
 for (const { unit, duration_ms } of results) durations.set(unit.name, Math.round(duration_ms))
 mkdirSync(streams, { recursive: true })
 writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(durations), null, 1)}\n`)
-for (const line of failureLines(results)) print(line)
+for (const line of [...failureLines(results), ...briefLines(results)]) print(line)
 print(summaryLine(results, performance.now() - start_ms))
 if (results.some(({ failures }) => failures.length > 0)) process.exitCode ??= 1

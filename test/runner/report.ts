@@ -3,6 +3,10 @@ import type { UnitResult } from './unit-run.js'
 /** How much of a failure's details is shown; the stream of its unit has all. */
 const shownLines = 12
 
+/** How much of the beginning and of the end of a failure's name stands in its one line. */
+const nameBegins = 100
+const nameEnds = 140
+
 const seconds = (duration_ms: number) => `${(duration_ms / 1000).toFixed(1)} s`
 
 /** One room that has ended: whether all is well, how many files and checks, and the time of its processes. */
@@ -19,15 +23,25 @@ export function roomLine(room: string, results: readonly UnitResult[]): string {
 export function failureLines(results: readonly UnitResult[]): readonly string[] {
   return results.flatMap(({ failures }) =>
     failures.flatMap(({ file, name, details }) => {
-      const source = file.replace(/^[^/]+\//, '').replace(/\.js$/, '.ts')
       const lines = details.split('\n').filter((line) => line.trim() !== '')
       const more = lines.length > shownLines ? ['… and more in .tap/streams'] : []
       return [
         '',
         `FAILED ${name}`,
         ...[...lines.slice(0, shownLines), ...more].map((line) => `  ${line}`),
-        `  again: npm run t ${source}`,
+        `  again: npm run t ${sourceOf(file)}`,
       ]
+    }),
+  )
+}
+
+/** Every failure in one line, for those who see only the end. */
+export function briefLines(results: readonly UnitResult[]): readonly string[] {
+  return results.flatMap(({ failures }) =>
+    failures.map(({ file, name }) => {
+      const line = name.replace(/\s+/g, ' ')
+      const isLong = line.length > nameBegins + nameEnds
+      return `failed: ${sourceOf(file)}: ${isLong ? `${line.slice(0, nameBegins)} … ${line.slice(-nameEnds)}` : line}`
     }),
   )
 }
@@ -38,6 +52,11 @@ export function summaryLine(results: readonly UnitResult[], duration_ms: number)
   const failed = sum(results, ({ failures }) => failures.length)
   const skipped = sum(results, (result) => result.skipped)
   return `${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds(duration_ms)}`
+}
+
+/** The source of a compiled file. */
+function sourceOf(file: string): string {
+  return file.replace(/^[^/]+\//, '').replace(/\.js$/, '.ts')
 }
 
 function sum<T>(list: readonly T[], of: (each: T) => number): number {

@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { until } from '../until.js'
-import { failureLines, summaryLine } from './report.js'
+import { briefLines, failureLines, summaryLine } from './report.js'
 import { runUnit, type UnitResult } from './unit-run.js'
 
 /** Runs files of the fixtures, as the runner does. */
@@ -24,6 +24,15 @@ test('each assertion that fails is named by its tests and its file, and so is a 
   t.match(lines, /^FAILED fails > within > a sum$/m)
   t.match(lines, /again: npm run t test\/runner\/fixtures\/given-failures\.ts/)
   t.match(lines, /the teardown waited for nothing/)
+  t.match(briefLines([result]), [
+    /^failed: test\/runner\/fixtures\/given-failures\.ts: fails > within > a sum$/,
+    /^failed: /,
+  ])
+  const [failure] = result.failures
+  const long = [
+    { ...result, failures: failure ? [{ ...failure, name: `begins\n${' and goes on'.repeat(1000)} ends` }] : [] },
+  ]
+  t.match(briefLines(long)[0], /given-failures\.ts: begins and goes on.{200,240} ends$/)
   t.equal(summaryLine([result], 1500), '2 passed, 2 failed, 1 skipped in 1.5 s')
 })
 

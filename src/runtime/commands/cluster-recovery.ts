@@ -46,7 +46,7 @@ interface HeldFolder {
 export async function recoverCluster(parts: RecoveryParts): Promise<Result<string, string>> {
   const { client, options, folder, others } = parts
   const found = await findClusterState(client, options.prefix)
-  if (!found.ok) return err(found.error.reason)
+  if (!found.ok) return found
   if (found.value !== undefined)
     return err(
       `a cluster stands at ${options.prefix}: nothing is to be recovered. If etcd was restored from an earlier time, and the folders have more, end all brokers and remove what stands there first: etcdctl del --prefix ${options.prefix}/`,

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '../../result.js'
 import type { LogSequence } from '../wal/record-log.js'
-import type { EtcdClient } from './etcd-client.js'
+import type { EtcdCalls } from './etcd-client.js'
 import type { KeyValue, RequestOp } from './etcd-protocol.js'
 import { endOf } from './key-watch.js'
 import { type ClusterNodes, type NodeFacts, nodesKey, parseFacts, parseNodes } from './node-facts.js'
+import { patientCalls } from './patient-calls.js'
 import { parseCheckpoints, parseCovered } from './replica-checkpoints.js'
 
 /** A member by its key in etcd. */
@@ -32,26 +32,20 @@ export interface ClusterState {
 }
 
 /** Reads the state of the cluster at a prefix. Refuses with a sentence for the operator, also when there is no cluster. */
-export async function readClusterState(client: EtcdClient, prefix: string): Promise<Result<ClusterState, string>> {
+export async function readClusterState(client: EtcdCalls, prefix: string): Promise<Result<ClusterState, string>> {
   const read = await findClusterState(client, prefix)
-  if (!read.ok) return err(read.error.reason)
+  if (!read.ok) return read
   return read.value === undefined ? err(`no cluster stands at ${prefix}`) : ok(read.value)
 }
 
-/** Why the state of a cluster is unknown, as a sentence for the operator. */
-interface StateUnknown {
-  readonly kind: 'unavailable' | 'unreadable'
-  readonly reason: string
-}
-
-/** Reads the state of the cluster at a prefix; undefined when no cluster was begun there. */
+/** Reads the state of the cluster at a prefix; undefined when no cluster was begun there. Refuses with a sentence for the operator. */
 export async function findClusterState(
-  client: EtcdClient,
+  client: EtcdCalls,
   prefix: string,
-): Promise<Result<ClusterState | undefined, StateUnknown>> {
+): Promise<Result<ClusterState | undefined, string>> {
   const success = [descriptionKey, nodesKey, 'member/', 'checkpoints/', 'head/'].map((name) => ranging(prefix, name))
   const read = await client.call('txn', { compare: [], success, failure: [] })
-  if (!read.ok) return err({ kind: 'unavailable', reason: read.error.reason })
+  if (!read.ok) return err(read.error.reason)
   const [cluster, setting, members = [], checkpoints = [], heads = []] = read.value.responses.map(
     ({ responseRange }) => responseRange?.kvs ?? [],
   )
@@ -59,10 +53,8 @@ export async function findClusterState(
   if (text === undefined) return ok(undefined)
   const description = parseDescription(text)
   const nodes = parseNodes(textOf(setting) ?? '')
-  if (description === undefined || nodes === undefined) {
-    const reason = `what stands at ${prefix} is written by a later version of Rigel, or damaged`
-    return err({ kind: 'unreadable', reason })
-  }
+  if (description === undefined || nodes === undefined)
+    return err(`what stands at ${prefix} is written by a later version of Rigel, or damaged`)
   const named = <Value>(pairs: readonly KeyValue[], value: (text: string) => Value): ReadonlyMap<string, Value> =>
     new Map(pairs.map((pair) => [nameIn(pair), value(pair.value.toString())]))
   return ok({
@@ -81,12 +73,12 @@ function ranging(prefix: string, name: string): RequestOp {
 }
 
 /** The member of a key; undefined when a later version has written it. */
-function standing(client: EtcdClient, { value, lease }: KeyValue): Promise<StandingMember> | undefined {
+function standing(client: EtcdCalls, { value, lease }: KeyValue): Promise<StandingMember> | undefined {
   const facts = parseFacts(value.toString())
   return facts && leaseLeft(client, lease).then((leaseLeft_s) => ({ facts, leaseLeft_s }))
 }
 
-async function leaseLeft(client: EtcdClient, lease: number): Promise<number | undefined> {
+async function leaseLeft(client: EtcdCalls, lease: number): Promise<number | undefined> {
   const response = await client.call('leaseTimeToLive', { ID: lease })
   // -1 stands for a lease that has ended meanwhile.
   return response.ok ? Math.max(0, response.value.TTL) : undefined
@@ -143,32 +135,23 @@ function isBeginning(raw: unknown): raw is ClusterBeginning {
   return Object.values(raw.behind).every((sequence) => Number.isSafeInteger(sequence))
 }
 
-/** How long etcd may take to answer when a broker starts. */
-const patience_ms = 10_000
-const again_ms = 200
-
 /**
  * What stands at the prefix of a cluster, as soon as a majority of etcd answers; nothing where none stands. Refuses with a text for the
  * operator. `warn` is told of an etcd that is not meant for use.
  */
 export async function standingCluster(
-  client: EtcdClient,
+  client: EtcdCalls,
   prefix: string,
   warn: (line: string) => void,
 ): Promise<Result<ClusterState | undefined, string>> {
-  const until = performance.now() + patience_ms
-  for (;;) {
-    const status = await client.call('status', {})
-    const found = status.ok ? await findClusterState(client, prefix) : err({ ...status.error, kind: 'unavailable' })
-    if (status.ok && found.ok) {
-      const outdated = outdatedText(status.value.version)
-      if (outdated !== undefined) warn(outdated)
-      return ok(found.value)
-    }
-    if (!status.ok && status.error.kind === 'refused') return err(status.error.reason)
-    if (!found.ok && (found.error.kind === 'unreadable' || performance.now() > until)) return err(found.error.reason)
-    await sleep(again_ms)
-  }
+  const patient = patientCalls(client)
+  const status = await patient.call('status', {})
+  if (!status.ok) return err(status.error.reason)
+  const found = await findClusterState(patient, prefix)
+  if (!found.ok) return found
+  const outdated = outdatedText(status.value.version)
+  if (outdated !== undefined) warn(outdated)
+  return found
 }
 
 /**
