@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
 export interface Received {
@@ -29,6 +29,32 @@ export async function listening(t: Pick<Test, 'teardown'>, server: Server): Prom
     server.close()
   })
   return (server.address() as AddressInfo).port
+}
+
+/** A far end that talks to its connections as it likes, once something has come. */
+export async function rawEnd(
+  t: Pick<Test, 'teardown'>,
+  talk: (socket: Socket) => void,
+): Promise<{ readonly port: number; readonly url: string; readonly sockets: readonly Socket[] }> {
+  const sockets: Socket[] = []
+  const server = createTcpServer((socket) => {
+    sockets.push(socket)
+    socket.once('data', () => talk(socket))
+  })
+  const port = await listening(t, server)
+  return { port, url: `http://127.0.0.1:${port}/`, sockets }
+}
+
+/** Writes a head, and then the same piece again and again, as fast as it is taken. */
+export function flood(head: string, piece: string): (socket: Socket) => void {
+  return (socket) => {
+    socket.write(head)
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(piece));
+      if (!socket.destroyed) socket.once('drain', more)
+    }
+    more()
+  }
 }
 
 /** A real HTTP listener at the far end. */

@@ -5,7 +5,7 @@ import { Destinations } from '../../src/delivery/http-client/destinations.js'
 import type { BodyStart, HttpMessage } from '../../src/delivery/queue/outgoing.js'
 import { HttpSender, type HttpSettings } from '../../src/delivery/senders/http-sender.js'
 import { withoutSecrets } from '../../src/observe/log/secrets.js'
-import { FarEnd, listening, responding } from '../far-end.js'
+import { FarEnd, flood, listening, rawEnd, responding } from '../far-end.js'
 import { until } from '../until.js'
 import { itsKey, unknownCertificate } from './certificate.js'
 
@@ -28,17 +28,6 @@ function outgoing(url: string, more: Partial<HttpMessage> = {}): HttpMessage {
     body: Buffer.from('{"a":1}'),
     ...more,
   }
-}
-
-/** A receiver that talks to its connections as it likes, once a request has come. */
-async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<{ url: string; sockets: Socket[] }> {
-  const sockets: Socket[] = []
-  const server = createServer((socket) => {
-    sockets.push(socket)
-    socket.on('error', () => undefined)
-    socket.once('data', () => talk(socket))
-  })
-  return { url: `http://127.0.0.1:${await listening(t, server)}/`, sockets }
 }
 
 test('a status says whether a notification is accepted, refused or in trouble', async (t) => {
@@ -195,14 +184,6 @@ test('the outcome is known at the head, and an endless body costs its receiver t
 })
 
 test('a receiver that floods its connections keeps few of them, and none with interim responses', async (t) => {
-  const flood = (head: string, piece: string) => (socket: Socket) => {
-    socket.write(head)
-    const more = (): void => {
-      while (!socket.destroyed && socket.write(piece));
-      if (!socket.destroyed) socket.once('drain', more)
-    }
-    more()
-  }
   const hints = await rawEnd(t, flood('', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)))
   const tooMany = { kind: 'trouble', reason: 'too many interim responses' }
   t.same(await sender(t).send(outgoing(hints.url)), tooMany)

@@ -1,10 +1,10 @@
-import { createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { type Test, test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
 import { Destinations } from '../../src/delivery/http-client/destinations.js'
 import type { MqttMessage } from '../../src/delivery/queue/outgoing.js'
 import { MqttSender, type MqttSettings } from '../../src/delivery/senders/mqtt-sender.js'
-import { listening } from '../far-end.js'
+import { rawEnd } from '../far-end.js'
 import { until } from '../until.js'
 import { Mosquitto, skipped as skip } from './mosquitto.js'
 
@@ -36,7 +36,7 @@ for (const [what, packet] of Object.entries(floods)) {
   test(`a broker that sends ${what} without end loses the connection before they are read`, async (t) => {
     const packets = Buffer.concat(new Array(16_000).fill(Buffer.from(packet)))
     let closed = false
-    const url = await rawEnd(t, (socket) => {
+    const url = await hostile(t, (socket) => {
       socket.on('close', () => (closed = true))
       socket.write(welcome)
       setTimeout(() => socket.write(packets), 50)
@@ -49,13 +49,9 @@ for (const [what, packet] of Object.entries(floods)) {
   })
 }
 
-/** Something that accepts connections and says what it likes, but is no MQTT broker. */
-async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<string> {
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined)
-    socket.once('data', () => talk(socket))
-  })
-  return `mqtt://127.0.0.1:${await listening(t, server)}`
+/** The URL of a broker that talks to its connections as it likes, once a packet has come. */
+async function hostile(t: Test, talk: (socket: Socket) => void): Promise<string> {
+  return `mqtt://127.0.0.1:${(await rawEnd(t, talk)).port}`
 }
 
 /** The log of the broker says by whom it was connected to, and may be read behind its responses. */
@@ -68,8 +64,8 @@ const welcome = Buffer.from([0x20, 2, 0, 0])
 
 test('it is told how many connections are being opened, those that come to nothing among them', async (t) => {
   const counts: number[] = []
-  const silent = await rawEnd(t, () => undefined)
-  const refusing = await rawEnd(t, (socket) => socket.end(Buffer.from([0x20, 2, 0, 5])))
+  const silent = await hostile(t, () => undefined)
+  const refusing = await hostile(t, (socket) => socket.end(Buffer.from([0x20, 2, 0, 5])))
   const sent = sender(t, { timeout_ms: 300, opening: (connections) => counts.push(connections) })
   await Promise.all([sent.send(message(silent)), sent.send(message(silent)), sent.send(message(refusing))])
   t.same(counts, [1, 2, 1, 0])
@@ -219,7 +215,7 @@ test('what cannot be published is refused', async (t) => {
 
 test('whoever is no MQTT broker is trouble, and loses the connection', async (t) => {
   const [sent, hasty] = [sender(t), sender(t, { timeout_ms: 300 })]
-  const outcome = async (talk: (socket: Socket) => void, by = sent) => by.send(message(await rawEnd(t, talk)))
+  const outcome = async (talk: (socket: Socket) => void, by = sent) => by.send(message(await hostile(t, talk)))
   const timeout = { kind: 'trouble', reason: 'timeout' }
   const malformed = { kind: 'trouble', reason: 'malformed response' }
   t.same(await outcome(() => undefined, hasty), timeout)
@@ -239,13 +235,13 @@ test('whoever is no MQTT broker is trouble, and loses the connection', async (t)
       socket.destroyed || (socket.write(Buffer.alloc(65_536)) ? setImmediate(fill) : socket.once('drain', fill))
     fill()
   }
-  t.same(await sender(t).send(message(await rawEnd(t, endless))), malformed)
+  t.same(await sender(t).send(message(await hostile(t, endless))), malformed)
 })
 
 test('at the end what is under way is given up', async (t) => {
   const sent = sender(t, { timeout_ms: 60_000 })
-  const silent = sent.send(message(await rawEnd(t, (socket) => socket.write(welcome))))
-  const opening = sent.send(message(await rawEnd(t, () => undefined)))
+  const silent = sent.send(message(await hostile(t, (socket) => socket.write(welcome))))
+  const opening = sent.send(message(await hostile(t, () => undefined)))
   await new Promise((resolve) => setImmediate(resolve))
   sent.close()
   t.match(await silent, { kind: 'trouble' })

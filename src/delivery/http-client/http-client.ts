@@ -1,4 +1,5 @@
-import { Client, type Dispatcher } from 'undici'
+import type { Socket } from 'node:net'
+import { type buildConnector, Client, type Dispatcher } from 'undici'
 import { checkedConnector } from './checked-connect.js'
 import type { Destinations } from './destinations.js'
 import { type HttpResponse, type RequestLimits, ResponseHandler, type TakePiece } from './response-handler.js'
@@ -35,6 +36,9 @@ export interface OutgoingRequest extends RequestLimits {
 interface Connection {
   readonly origin: string
   readonly client: Client
+  socket: Socket | undefined
+  /** Of the request under way. */
+  handler: ResponseHandler | undefined
   /** Of what was protected when it was made. */
   readonly version: number
   busy: boolean
@@ -57,6 +61,7 @@ const idle_ms = 10_000
 export class HttpClient {
   readonly #settings: HttpClientSettings
   readonly #options: Client.Options
+  readonly #connect: buildConnector.connector
   readonly #connections = new Set<Connection>()
   /** By origin, the one used longest ago first. */
   readonly #idle = new Map<string, Connection[]>()
@@ -65,8 +70,8 @@ export class HttpClient {
 
   constructor(settings: HttpClientSettings) {
     this.#settings = settings
+    this.#connect = checkedConnector(settings)
     this.#options = {
-      connect: checkedConnector(settings),
       maxHeaderSize: headLimit_bytes,
       keepAliveTimeout: idle_ms,
       keepAliveMaxTimeout: idle_ms, // Whatever the other side offers.
@@ -85,6 +90,7 @@ export class HttpClient {
       const send = (connection: Connection): void => {
         const handler = new ResponseHandler({
           limits: request,
+          before_bytes: connection.socket?.bytesRead ?? 0,
           take,
           responded: resolve,
           failed: (fault, unanswered) => {
@@ -94,6 +100,7 @@ export class HttpClient {
           },
           over: (complete) => (complete ? this.#release(connection) : this.#drop(connection)),
         })
+        connection.handler = handler
         connection.client.dispatch({ method, path, headers, body, reset: !this.#settings.kept }, handler)
       }
       send(this.#takeIdle(target.origin) ?? this.#open(target.origin))
@@ -108,8 +115,25 @@ export class HttpClient {
 
   #open(origin: string): Connection {
     const { version } = this.#settings.destinations
-    const connection = { origin, client: new Client(origin, this.#options), version, busy: true, served: false }
+    const connect: buildConnector.connector = (options, callback) =>
+      this.#connect(options, (...[fault, socket]) => {
+        if (fault !== null) return callback(fault, null)
+        connection.socket = socket
+        socket.on('readable', () => connection.handler?.received(socket.bytesRead))
+        callback(null, socket)
+      })
+    const client = new Client(origin, { ...this.#options, connect })
+    const connection: Connection = {
+      origin,
+      client,
+      version,
+      socket: undefined,
+      handler: undefined,
+      busy: true,
+      served: false,
+    }
     connection.client.on('disconnect', () => {
+      connection.socket = undefined
       connection.served = false // The client connects again if it has got a request meanwhile.
       if (!connection.busy) this.#drop(connection)
     })

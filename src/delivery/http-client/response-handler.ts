@@ -29,6 +29,8 @@ export interface RequestLimits {
 
 interface ResponseHandlerParts {
   readonly limits: RequestLimits
+  /** What the connection has received before the request. */
+  readonly before_bytes: number
   readonly take: TakePiece
   readonly responded: (response: HttpResponse) => void
   /** There is no head of a response; `unanswered`: the connection broke before anything of it had come. */
@@ -43,6 +45,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
   #unlimit = (): void => {}
   #abort = (_fault: Error): void => {}
   #interim = 0
+  #body_bytes = 0
   #responding = false
   #over = false
   #bodyEnded: ((fault: unknown) => void) | undefined
@@ -82,9 +85,16 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
 
   onData(piece: Buffer): boolean {
     if (this.#over) return true
+    this.#body_bytes += piece.length
     const fault = this.#parts.take(piece)
     if (fault !== undefined) this.#end(fault)
     return true
+  }
+
+  /** The connection has received this much in all, whatever of it is parsed: interim responses, heads, and what is around chunks. */
+  received(all_bytes: number): void {
+    const allowed_bytes = around_bytes + aroundByte_bytes * this.#body_bytes
+    if (all_bytes - this.#parts.before_bytes - this.#body_bytes > allowed_bytes) this.#end(tooMuchAround)
   }
 
   onComplete(): void {
@@ -120,6 +130,13 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
 /** Responses with a status below 200 before the one that counts: a server has reason to send one or two. */
 const interimMost = 8
 
+/**
+ * What a response may have beside its body: in all, and for each byte of the body. A byte that is a chunk of its own has five bytes around
+ * it. A server may put as much as it likes into the extensions of chunks, which nobody reads.
+ */
+const around_bytes = 256 * 1024
+const aroundByte_bytes = 16
+
 const known: ReadonlySet<string> = new Set(['location', 'retry-after', 'fiware-total-count'])
 
 function headersOf(raw: readonly Buffer[]): Pick<HttpResponse, 'location' | 'retryAfter' | 'totalCount'> {
@@ -140,6 +157,7 @@ export class GivenUp extends Error {}
 
 export const timedOut = new GivenUp('timeout')
 
+const tooMuchAround = new GivenUp('too much around the body')
 const tooManyInterim = new GivenUp('too many interim responses')
 
 /** Why there is no response. */
