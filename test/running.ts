@@ -170,13 +170,13 @@ export class RunningBroker {
     await until(responses, () => `the broker answers: ${this.output.slice(-3000)}`)
   }
 
-  /** Why it has ended, in its last words; what it wrote before is the cause. */
+  /** Why it has ended, first in its own words, then by all that it wrote. */
   async #notStarted(): Promise<Error> {
     const code = await this.ended()
-    const lines = this.output.trimEnd().split('\n')
-    const last = lines.findLast((line) => line.includes('"lvl":"FATAL"')) ?? lines.at(-1) ?? ''
-    const [, words = last] = /"msg":"((?:[^"\\]|\\.)*)"/.exec(last) ?? []
-    return new Error(`the broker ended with ${code}: ${words}`, { cause: this.output.slice(-10_000) })
+    const lines = this.output.split('\n')
+    const said = lines.findLast((line) => line.includes('"lvl":"FATAL"')) ?? lines[0] ?? ''
+    const [, words = said] = /"msg":"((?:[^"\\]|\\.)*)"/.exec(said) ?? []
+    return new Error(`the broker ended with ${code}: ${words}\n${this.output}`)
   }
 
   get pid(): number | undefined {

@@ -3,9 +3,11 @@ import type { UnitResult } from './unit-run.js'
 /** How much of a failure's details is shown; the stream of its unit has all. */
 const shownLines = 12
 
-/** How much of the beginning and of the end of a failure's name stands in its one line. */
-const nameBegins = 100
-const nameEnds = 140
+/** How much of a failure's name stands in its one line. */
+const shownCharacters = 240
+
+/** How much of it stands before the details: a message may be all that a broker has written. */
+const nameMost = 4000
 
 const seconds = (duration_ms: number) => `${(duration_ms / 1000).toFixed(1)} s`
 
@@ -27,7 +29,7 @@ export function failureLines(results: readonly UnitResult[]): readonly string[] 
       const more = lines.length > shownLines ? ['… and more in .tap/streams'] : []
       return [
         '',
-        `FAILED ${name}`,
+        `FAILED ${name.slice(0, nameMost)}`,
         ...[...lines.slice(0, shownLines), ...more].map((line) => `  ${line}`),
         `  again: npm run t ${sourceOf(file)}`,
       ]
@@ -40,8 +42,7 @@ export function briefLines(results: readonly UnitResult[]): readonly string[] {
   return results.flatMap(({ failures }) =>
     failures.map(({ file, name }) => {
       const line = name.replace(/\s+/g, ' ')
-      const isLong = line.length > nameBegins + nameEnds
-      return `failed: ${sourceOf(file)}: ${isLong ? `${line.slice(0, nameBegins)} … ${line.slice(-nameEnds)}` : line}`
+      return `failed: ${sourceOf(file)}: ${line.length > shownCharacters ? `${line.slice(0, shownCharacters)} …` : line}`
     }),
   )
 }
