@@ -30,14 +30,19 @@ export function clockStart(): ClockStart {
   return { date: now(), steady_ns: process.hrtime.bigint() }
 }
 
+/** No right clock shows an earlier date: the broker that reads it was made later. */
+const earliest = Date.UTC(2026, 0) as Milliseconds
+
 /**
  * How long ago something was dated, 0 for what was dated in the future: by the clock of the day, but never longer than by
  * the steady clock, so that a jump of the former makes nothing older that was dated rightly. What
- * was dated while that clock was behind seems older once it is right: whoever knows a later bound takes that.
+ * was dated while that clock was behind seems older once it is right: whoever knows a later bound takes that. A machine without a battery
+ * for its clock begins in 1970, or when its system was made: what was dated so before the process started is as old as the process.
  */
 export function age_ms(dated: Milliseconds, start: ClockStart): number {
   const steady = start.date + Number((process.hrtime.bigint() - start.steady_ns) / 1_000_000n)
-  return Math.max(0, Math.min(now(), steady) - dated)
+  const since = dated < earliest && start.date >= earliest ? start.date : dated
+  return Math.max(0, Math.min(now(), steady) - since)
 }
 
 /** For what people read: to the microsecond. */
