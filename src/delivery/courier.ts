@@ -68,6 +68,8 @@ interface CourierParts
 const sweep_ms = 250
 /** When the courier ends, it gives up receivers after no attempt has ended for this long. */
 const patience_ms = 1000
+/** When the courier ends, it begins attempts for so long at most. */
+const beginning_ms = 2000
 /** When the courier ends: the time for storing the acks, whatever the deliveries took. */
 const ackLimit_ms = 2000
 
@@ -220,7 +222,7 @@ export class Courier implements DeliveryOperations {
 
   /**
    * Sends what can be sent at once, for at most this long: neither subscriptions that pause nor receivers that do not
-   * respond are waited for. What is left stays stored [subscriptions 5.5].
+   * respond are waited for, and in its second half nothing is begun. What is left stays stored [subscriptions 5.5].
    */
   async drain(limit_ms: number): Promise<void> {
     this.#stage = 'draining'
@@ -229,7 +231,8 @@ export class Courier implements DeliveryOperations {
     const reading_ms = Math.min(limit_ms, this.#intake.isLoading ? patience_ms : limit_ms)
     await Promise.race([this.#intake.read(), sleep(reading_ms, undefined, { ref: false })])
     this.#intake.stop()
-    await this.#attempts.idle(limit_ms - (performance.now() - begun), patience_ms)
+    const left_ms = limit_ms - (performance.now() - begun)
+    await this.#attempts.idle(left_ms, { patience_ms, beginning_ms: Math.min(left_ms / 2, beginning_ms) })
     this.#stage = 'closing'
     this.#attempts.close()
     this.#streams.close()

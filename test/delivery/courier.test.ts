@@ -401,6 +401,21 @@ test('an orderly end sends what can be sent and leaves what cannot', async (t) =
   t.same(nth(running.partitions, 1).numbers, [1])
 })
 
+test('an orderly end does not send to its end what has waited for long', async (t) => {
+  const slow = await FarEnd.listen(t, async (_, response) => {
+    await sleep(5)
+    response.end()
+  })
+  const running = await sending(t, slow, { perReceiver: 1 })
+  const partition = nth(running.partitions, 0)
+  // They take 50 s at least.
+  const waiting = Array.from({ length: 10_000 }, (_, number) => notice(one, 'a', String(number)))
+  partition.enqueue(...waiting)
+  await running.drain(3_600_000)
+  t.ok(partition.numbers.length > 0)
+  t.equal(partition.numbers.length + slow.received.length, waiting.length, 'what was begun is finished')
+})
+
 test('an orderly end does not go on for receivers that fail again and again', async (t) => {
   const hanging = await FarEnd.listen(t, () => undefined)
   const ids = Array.from({ length: 8 }, (_, number) => subscriptionId(number + 1))

@@ -37,6 +37,14 @@ export interface AttemptParts extends AttemptLineParts, PreparingParts {
   readonly alarm: (alarm: AttemptAlarm, subject: string, reason: string | undefined) => void
 }
 
+/** How long attempts go on when the broker ends. */
+interface EndPatience {
+  /** Without one that is accepted. */
+  readonly patience_ms: number
+  /** With those that are begun meanwhile. */
+  readonly beginning_ms: number
+}
+
 /** Receivers whose last attempt failed that are remembered: as many as there are alarms [management 10.7]. */
 const mostAlarmed = 10_000
 
@@ -84,16 +92,20 @@ export class Attempts {
 
   /**
    * Resolves when nothing is under way and nothing can be begun, and at the latest after this time, or when no attempt
-   * was accepted for as long as patience lasts: receivers that fail are tried until then. Time in which the process stood
-   * still does not count as patience: what has arrived meanwhile is read only afterwards.
+   * was accepted for as long as patience lasts: receivers that fail are tried until then. After `beginning_ms` no attempt is begun any more:
+   * what has waited for long is not sent to its end. Time in which the process stood still counts for neither: what has arrived
+   * meanwhile is read only afterwards.
    */
-  async idle(limit_ms: number, patience_ms: number): Promise<void> {
+  async idle(limit_ms: number, { patience_ms, beginning_ms }: EndPatience): Promise<void> {
     const begun = performance.now()
-    let [accepted, looked, quiet_ms] = [this.#accepted, begun, 0]
-    while (!this.#parts.queue.isIdle) {
+    let [accepted, looked, quiet_ms, spent_ms] = [this.#accepted, begun, 0, 0]
+    while (this.#running ? !this.#parts.queue.isIdle : this.#underWay.size > 0) {
       const at = performance.now()
-      quiet_ms = this.#accepted === accepted ? quiet_ms + Math.min(at - looked, 2 * idleCheck_ms) : 0
+      const passed_ms = Math.min(at - looked, 2 * idleCheck_ms)
+      spent_ms += passed_ms
+      quiet_ms = this.#accepted === accepted ? quiet_ms + passed_ms : 0
       ;[accepted, looked] = [this.#accepted, at]
+      if (spent_ms >= beginning_ms) this.#running = false
       if (at - begun >= limit_ms || quiet_ms >= patience_ms) return
       await sleep(idleCheck_ms)
     }
