@@ -98,7 +98,11 @@ export class HttpClient {
             if (stale && this.#settings.retried) send(this.#open(connection.origin))
             else reject(fault)
           },
-          over: (complete) => (complete ? this.#release(connection) : this.#drop(connection)),
+          over: (complete) => {
+            connection.handler = undefined
+            if (complete) this.#release(connection)
+            else this.#drop(connection)
+          },
         })
         connection.handler = handler
         connection.client.dispatch({ method, path, headers, body, reset: !this.#settings.kept }, handler)

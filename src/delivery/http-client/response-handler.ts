@@ -91,10 +91,10 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     return true
   }
 
-  /** The connection has received this much in all, whatever of it is parsed: interim responses, heads, and what is around chunks. */
+  /** The connection has received this much in all; what is not body is framing, also where the parser has not told of it. */
   received(all_bytes: number): void {
-    const allowed_bytes = around_bytes + aroundByte_bytes * this.#body_bytes
-    if (all_bytes - this.#parts.before_bytes - this.#body_bytes > allowed_bytes) this.#end(tooMuchAround)
+    const allowed_bytes = framing_bytes + framingOfByte_bytes * this.#body_bytes
+    if (all_bytes - this.#parts.before_bytes - this.#body_bytes > allowed_bytes) this.#end(tooMuchFraming)
   }
 
   onComplete(): void {
@@ -131,11 +131,11 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
 const interimMost = 8
 
 /**
- * What a response may have beside its body: in all, and for each byte of the body. A byte that is a chunk of its own has five bytes around
- * it. A server may put as much as it likes into the extensions of chunks, which nobody reads.
+ * How much a response may have beside its body: in all, and for each byte of the body. A byte that is a chunk of its own has five bytes of
+ * framing; the extension of a chunk, which nobody reads, may have any length.
  */
-const around_bytes = 256 * 1024
-const aroundByte_bytes = 16
+const framing_bytes = 256 * 1024
+const framingOfByte_bytes = 16
 
 const known: ReadonlySet<string> = new Set(['location', 'retry-after', 'fiware-total-count'])
 
@@ -157,7 +157,7 @@ export class GivenUp extends Error {}
 
 export const timedOut = new GivenUp('timeout')
 
-const tooMuchAround = new GivenUp('too much around the body')
+const tooMuchFraming = new GivenUp('too much HTTP framing')
 const tooManyInterim = new GivenUp('too many interim responses')
 
 /** Why there is no response. */
