@@ -10,7 +10,7 @@ import type { UpdateForward } from '../../../broker/providers/update-plan.js'
 import { type JsonMembers, type JsonScalar, type JsonTree, readTree, scalarsByKind } from '../../../json-reader.js'
 import type { EntityId, EntityType, Metadata, Value } from '../../../model/context/entity.js'
 import { err, ok, type Result } from '../../../result.js'
-import { inSlices, Slices } from '../../../slices.js'
+import { inSlices, type Steps } from '../../../slices.js'
 import { isJsonArray, readJson, storedValue } from '../parse/shape.js'
 import { renderElement, renderGiven, renderHead } from '../render/elements.js'
 import { isOk, okStatus } from '../render/status.js'
@@ -84,58 +84,65 @@ async function readResponse(
   client: NgsiForm,
 ): Promise<Result<ReadResponse, ProviderFailure>> {
   if (body.trim() === '') return err({ kind: 'responseEmpty' })
-  const slices = new Slices()
-  const steps = client === 'ngsi1' ? readJson(body) : readTree(body, scalarsByKind)
-  const json = await inSlices<Result<ResponseTree, unknown>>(steps, slices)
+  const read = await inSlices(readElements(body, client))
+  return read === undefined ? err({ kind: 'responseUnreadable' }) : ok(read)
+}
+
+/** Nothing when the body is no JSON, or has no member of NGSIv1 responses. */
+function* readElements(body: string, client: NgsiForm): Steps<ReadResponse | undefined> {
+  const json: Result<ResponseTree, unknown> =
+    client === 'ngsi1' ? yield* readJson(body) : yield* readTree(body, scalarsByKind)
   const whole = json.ok ? objectOf(json.value) : undefined
-  if (whole === undefined) return err({ kind: 'responseUnreadable' })
+  if (whole === undefined) return undefined
   const responses = memberOf(whole, 'contextResponses')
   const errorCode = objectOf(memberOf(whole, 'errorCode'))
   const isResponse = errorCode !== undefined || (responses !== undefined && isJsonArray(responses))
-  if (!isResponse) return err({ kind: 'responseUnreadable' })
+  if (!isResponse) return undefined
   const elements: EntityInResponse[] = []
   for (const item of itemsOf(responses)) {
-    const element = memberOf(item, 'contextElement')
-    const entity = await entityOf(element, slices)
-    if (entity === undefined) continue
-    const isPattern = itemsOf([element ?? null]).some((named) => textOf(named, 'isPattern') === 'true')
+    yield
+    const element = objectOf(memberOf(item, 'contextElement'))
+    const entity = element && (yield* entityOf(element))
+    if (element === undefined || entity === undefined) continue
+    const isPattern = textOf(element, 'isPattern') === 'true'
     elements.push({ entity, isPattern, status: statusIn(objectOf(memberOf(item, 'statusCode'))) })
   }
-  return ok({ elements, status: errorCode && statusIn(errorCode) })
+  return { elements, status: errorCode && statusIn(errorCode) }
 }
 
-async function entityOf(json: ResponseTree | undefined, slices: Slices): Promise<ShownEntity | undefined> {
-  const element = objectOf(json)
-  const id = element && textOf(element, 'id')
-  if (element === undefined || id === undefined || id === '') return undefined
+function* entityOf(element: ResponseObject): Steps<ShownEntity | undefined> {
+  const id = textOf(element, 'id')
+  if (id === '') return undefined
   const attributes: ShownAttribute[] = []
   for (const item of itemsOf(memberOf(element, 'attributes'))) {
-    if (slices.isOver) await slices.next()
-    attributes.push(...attributeOf(item))
+    const attribute = yield* attributeOf(item)
+    if (attribute !== undefined) attributes.push(attribute)
+    yield
   }
   return { id: id as EntityId, type: textOf(element, 'type') as EntityType, attributes }
 }
 
 /** Metadata ID tells instances apart; all others stay as they came, location among them. */
-function attributeOf(json: ResponseObject): readonly ShownAttribute[] {
+function* attributeOf(json: ResponseObject): Steps<ShownAttribute | undefined> {
   const name = textOf(json, 'name')
-  if (name === '') return []
-  const given = itemsOf(memberOf(json, 'metadatas')).flatMap(metadataOf)
+  if (name === '') return undefined
+  const given: Metadata[] = []
+  for (const item of itemsOf(memberOf(json, 'metadatas'))) {
+    const own = textOf(item, 'name')
+    if (own !== '') given.push({ name: own, type: textOf(item, 'type'), value: yield* givenValue(item) })
+    yield
+  }
   const instance = given.findLast((one) => one.name === 'ID')?.value ?? ''
   const isInstance = typeof instance === 'string'
   const metadata = isInstance ? given.filter((one) => one.name !== 'ID') : given
-  const value = valueIn(memberOf(json, 'value'))
+  const value = yield* givenValue(json)
   const type = textOf(json, 'type')
-  return [{ name, type, value, metadata, instance: isInstance ? instance : '', isLocation: false }]
+  return { name, type, value, metadata, instance: isInstance ? instance : '', isLocation: false }
 }
 
-function metadataOf(json: ResponseObject): readonly Metadata[] {
-  const name = textOf(json, 'name')
-  return name === '' ? [] : [{ name, type: textOf(json, 'type'), value: valueIn(memberOf(json, 'value')) }]
-}
-
-function valueIn(json: ResponseTree | undefined): Value {
-  return json === undefined ? '' : storedValue(json)
+function* givenValue(json: ResponseObject): Steps<Value> {
+  const value = memberOf(json, 'value')
+  return value === undefined ? '' : yield* storedValue(value)
 }
 
 /** A missing status means success. */
@@ -151,9 +158,11 @@ function objectOf(json: ResponseTree | undefined): ResponseObject | undefined {
   return typeof json !== 'object' || json === null || isJsonArray(json) ? undefined : json
 }
 
-function itemsOf(json: ResponseTree | undefined): readonly ResponseObject[] {
-  if (json === undefined || !isJsonArray(json)) return []
-  return json.flatMap((item) => objectOf(item) ?? [])
+function* itemsOf(json: ResponseTree | undefined): Iterable<ResponseObject> {
+  for (const item of json !== undefined && isJsonArray(json) ? json : []) {
+    const object = objectOf(item)
+    if (object !== undefined) yield object
+  }
 }
 
 /** The member of a name; the last one if several have it. */

@@ -7,7 +7,7 @@ import { PatternsTogether } from '../../../model/context/pattern.js'
 import type { Scope, Selector } from '../../../model/context/query.js'
 import { isArray, isObject } from '../../../model/context/value.js'
 import { err, ok, type Result } from '../../../result.js'
-import type { Steps } from '../../../slices.js'
+import { atOnce, type Steps } from '../../../slices.js'
 import { atMost, type CheckRefusal, type PayloadRefusal } from './payload-errors.js'
 import {
   anything,
@@ -195,13 +195,13 @@ function existence(type: string, value: Json, scope: Scope): Parsed {
 }
 
 function areaScope(_type: string, value: Json): Parsed {
-  const area = parseArea(storedValue(value))
+  const area = parseArea(atOnce(storedValue(value)))
   return area.ok ? ok({ kind: 'area', area: area.value }) : err({ kind: 'areaMalformed', why: area.error })
 }
 
 /** The members of an NGSIv2 expression; a member of the wrong kind becomes a word that matches nothing. */
 function placeScope(value: Json): Parsed {
-  const given = storedValue(value)
+  const given = atOnce(storedValue(value))
   const { georel, geometry, coords } = isObject(given) ? given : {}
   const place = parsePlace({
     georel: itemsOf(georel).map(wordOf),

@@ -292,11 +292,37 @@ export function hasLeaf(json: Json, isSuch: (text: string) => boolean): boolean 
   return json.members.some(([, member]) => hasLeaf(member, isSuch))
 }
 
-/** The stored form of a value that was read with or without the kinds of its scalars. */
-export function storedValue(json: JsonTree<JsonScalar>): Value {
-  if (typeof json !== 'object' || json === null) return json
-  if (isJsonArray(json)) return json.map(storedValue)
-  return Object.fromEntries(json.members.map(([key, member]) => [key, storedValue(member)]))
+/** The stored form of a value that was read with or without the kinds of its scalars. A large one is written as well, for responses. */
+export function* storedValue(json: JsonTree<JsonScalar>): Steps<Value> {
+  const counted = { parts: 0 }
+  const stored = isLeaf(json) ? json : yield* storedCompound(json, counted)
+  if (counted.parts >= writtenFrom_parts) yield* writeInSteps(stored)
+  return stored
+}
+
+function* storedCompound(json: JsonTrees<JsonScalar>, counted: { parts: number }): Steps<Value> {
+  if (isJsonArray(json)) {
+    const items: Value[] = []
+    for (const item of json) {
+      items.push(isLeaf(item) ? item : yield* storedCompound(item, counted))
+      counted.parts += 1
+      if (counted.parts % partsAtOnce === 0) yield
+    }
+    return items
+  }
+  const members = new Map<string, Value>()
+  for (const [key, member] of json.members) {
+    members.set(key, isLeaf(member) ? member : yield* storedCompound(member, counted))
+    counted.parts += 1
+    if (counted.parts % partsAtOnce === 0) yield
+  }
+  return yield* objectOf(members)
+}
+
+type JsonTrees<Leaf> = Exclude<JsonTree<Leaf>, Leaf>
+
+function isLeaf(json: JsonTree<JsonScalar>): json is JsonScalar {
+  return typeof json !== 'object' || json === null
 }
 
 function readText(json: Json, path: string, walk: Walk): string {
