@@ -16,7 +16,7 @@ const picked = named.filter((_, at) => at % parts === part - 1)
 const meant = isLong || picked.length < dimensions.length ? picked : shortForm(dimensions)
 
 /** What comes every time is the broker's: other programs and the collection of garbage come as they like. */
-const tries = 10
+const tries = 5
 
 /** Twice the size may take so many times as long, where it takes long at all. Beside other tests, caches are shared. */
 const mostGrowth = isLong ? 2.5 : 3
