@@ -416,6 +416,27 @@ test('a batch of acks has at most 400 notices, and whoever waits for a subscript
   await tested.queue.records.flush()
 })
 
+test('a batch of acks has the stats of its notices, not of those that leave in a later one', async (t) => {
+  const tested = new QueueUnderTest()
+  const id = subscriptionId(1)
+  tested.queue.put(recipient(id, 'http://receiver.example/in'))
+  for (let key = 0; key < 1000; key += 1) {
+    tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: String(key) } })
+    const attempt = tested.queue.next()
+    if (attempt !== undefined) tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
+  }
+  let gone = 0
+  while (gone < 1000) {
+    const [ack] = tested.offered(0) ?? []
+    if (ack?.stats === undefined) return t.fail(`${gone} have left, and no more are offered`)
+    gone += ack.gone.length
+    const { sent, tried } = ack.stats
+    t.equal(sent - tried.length, gone, 'none is counted that would be sent again')
+    tested.endAck(0)
+    tested.clock.advance(20)
+  }
+})
+
 test('acks are gathered for 20 ms, or until there are many', async (t) => {
   const tested = new QueueUnderTest()
   const id = subscriptionId(1)

@@ -4,13 +4,17 @@ import type { QueueClock } from './subscription-queue.js'
 
 /** What is to be stored of one subscription. */
 interface PendingAck {
-  gone: NoticeNumber[]
+  readonly gone: NoticeNumber[]
   /** Called when all of it is on disk. */
   readonly stored: (() => void)[]
 }
 
 /** The acks that are stored in one transaction. */
-type Batch = ReadonlyMap<SubscriptionId, PendingAck>
+interface Batch {
+  readonly acks: readonly NoticeAck[]
+  /** Called when all of it is on disk. */
+  readonly stored: (() => void)[]
+}
 
 interface OutboxAcksParts {
   readonly statsOf: (id: SubscriptionId) => DeliveryStats | undefined
@@ -40,6 +44,11 @@ const againMost_ms = 2000
 export class OutboxAcks {
   readonly #parts: OutboxAcksParts
   #pending = new Map<SubscriptionId, PendingAck>()
+  /**
+   * Subscriptions of which a whole batch leaves: it has the stats of the moment in which it was full. Those of later notices count more than
+   * leaves in it, and would be stored without them when the courier dies after it.
+   */
+  #full: Batch[] = []
   /** Acks noted since the last batch was begun. */
   #noted = 0
   #underWay: Batch | undefined
@@ -61,33 +70,39 @@ export class OutboxAcks {
       this.#pending.set(id, pending)
     }
     if (gone !== undefined) pending.gone.push(gone)
+    if (pending.gone.length === goneAtOnce) {
+      this.#pending.delete(id)
+      this.#full.push(this.#batchOf([[id, pending]]))
+    }
     this.#noted += 1
     if (this.#underWay === undefined) this.#gather()
   }
 
   /** Resolves when everything that was noted of a subscription is on disk. */
   stored(id: SubscriptionId): Promise<void> {
-    const pending = this.#pending.get(id) ?? this.#underWay?.get(id)
-    return pending === undefined ? Promise.resolve() : new Promise((resolve) => pending.stored.push(resolve))
+    const last = this.#batches.findLast(({ acks }) => acks.some(({ subscription }) => subscription === id))
+    const waiting = this.#pending.get(id) ?? last
+    return waiting === undefined ? Promise.resolve() : new Promise((resolve) => waiting.stored.push(resolve))
   }
 
   /** Resolves when nothing is left to be stored. */
   empty(): Promise<void> {
-    if (this.#pending.size === 0 && this.#underWay === undefined) return Promise.resolve()
+    if (!this.#isMore && this.#underWay === undefined) return Promise.resolve()
     return new Promise((resolve) => this.#whenEmpty.push(resolve))
   }
 
   /** Stores what is pending in one batch after the other, without gathering more. */
   flush(): void {
-    this.#isFlushing = this.#pending.size > 0
+    this.#isFlushing = this.#isMore
     if (this.#underWay === undefined) this.#gather()
   }
 
   /** Gives up what is not on disk, since the outbox is another node's now; resolves those who wait. */
   forget(): void {
-    const forgotten = [...(this.#underWay?.values() ?? []), ...this.#pending.values()]
+    const forgotten = [...this.#batches, ...this.#pending.values()]
     this.#stopTimer()
     this.#pending = new Map()
+    this.#full = []
     this.#noted = 0
     this.#underWay = undefined
     this.#isFlushing = false
@@ -101,40 +116,45 @@ export class OutboxAcks {
     this.#stopTimer()
   }
 
+  /** In their order, the one under way first. */
+  get #batches(): readonly Batch[] {
+    return this.#underWay === undefined ? this.#full : [this.#underWay, ...this.#full]
+  }
+
+  get #isMore(): boolean {
+    return this.#pending.size > 0 || this.#full.length > 0
+  }
+
   /** Begins the next batch, now or a while later. */
   #gather(): void {
-    if (this.#pending.size === 0 || this.#isClosed) return
+    if (!this.#isMore || this.#isClosed) return
     if (this.#isFlushing || this.#noted >= gather_most) this.#begin()
     else this.#cancel ??= this.#parts.later(gather_ms, () => this.#begin())
   }
 
   #begin(): void {
     this.#noted = 0
-    const batch = this.#nextBatch()
+    const batch = this.#full.shift() ?? this.#batchOf(this.#takePending())
     this.#underWay = batch
-    const { statsOf } = this.#parts
-    const acks = Array.from(batch, ([subscription, { gone }]) => ({
-      ...{ subscription, gone, stats: statsOf(subscription) },
-    }))
-    this.#offer(batch, acks, again_ms)
+    this.#offer(batch, again_ms)
   }
 
-  #offer(batch: Batch, acks: readonly NoticeAck[], wait_ms: number): void {
+  #offer(batch: Batch, wait_ms: number): void {
     this.#stopTimer()
-    this.#parts.ack(acks, (isStored) => {
+    this.#parts.ack(batch.acks, (isStored) => {
       if (this.#underWay !== batch || this.#isClosed) return // It was given up meanwhile.
       if (isStored) this.#stored(batch)
       else {
         const longer_ms = Math.min(2 * wait_ms, againMost_ms)
-        this.#cancel = this.#parts.later(wait_ms, () => this.#offer(batch, acks, longer_ms))
+        this.#cancel = this.#parts.later(wait_ms, () => this.#offer(batch, longer_ms))
       }
     })
   }
 
   #stored(batch: Batch): void {
     this.#underWay = undefined
-    for (const { stored } of batch.values()) for (const tell of stored) tell()
-    if (this.#pending.size > 0) {
+    for (const tell of batch.stored) tell()
+    if (this.#isMore) {
       this.#gather()
       return
     }
@@ -147,20 +167,28 @@ export class OutboxAcks {
     this.#cancel = undefined
   }
 
-  /** Takes what fits into one batch; the rest of a long list stays. */
-  #nextBatch(): Batch {
-    const batch = new Map<SubscriptionId, PendingAck>()
+  /** What is to be stored of subscriptions, with their stats of now. */
+  #batchOf(pending: Iterable<readonly [SubscriptionId, PendingAck]>): Batch {
+    const { statsOf } = this.#parts
+    const acks: NoticeAck[] = []
+    const stored: (() => void)[] = []
+    for (const [subscription, { gone, stored: own }] of pending) {
+      acks.push({ subscription, gone, stats: statsOf(subscription) })
+      stored.push(...own)
+    }
+    return { acks, stored }
+  }
+
+  /** Takes what fits into one batch: each fits alone. */
+  #takePending(): ReadonlyMap<SubscriptionId, PendingAck> {
+    const taken = new Map<SubscriptionId, PendingAck>()
     let room = goneAtOnce
     for (const [id, pending] of this.#pending) {
-      if (room <= 0) break
-      if (pending.gone.length > room) {
-        batch.set(id, { gone: pending.gone.splice(0, room), stored: [] })
-        break
-      }
       room -= Math.max(1, pending.gone.length)
+      if (room < 0) break
       this.#pending.delete(id)
-      batch.set(id, pending)
+      taken.set(id, pending)
     }
-    return batch
+    return taken
   }
 }
