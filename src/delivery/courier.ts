@@ -8,6 +8,7 @@ import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints
 import type { Bell } from '../threads/shared-memory/signals.js'
 import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
 import { type DestinationLists, Destinations } from './http-client/destinations.js'
+import { type EndStage, endInOrder } from './queue/courier-end.js'
 import {
   type CourierEvents,
   type CourierStart,
@@ -55,8 +56,9 @@ export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSe
 
 interface CourierParts
   extends Pick<CourierEvents, 'failing'>,
-    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'render' | 'body'> {
+    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'count' | 'sent' | 'render' | 'body'> {
   readonly settings: CourierSettings
+  readonly meter: DeliveryMeter
   /** That of the coordinator is the last one. */
   readonly outboxes: readonly Outbox[]
   /** The subscriptions known at the start; iterated once. */
@@ -66,12 +68,6 @@ interface CourierParts
 }
 
 const sweep_ms = 250
-/** When the courier ends, it gives up receivers after no attempt has ended for this long. */
-const patience_ms = 1000
-/** When the courier ends, it begins attempts for so long at most. */
-const beginning_ms = 2000
-/** When the courier ends: the time for storing the acks, whatever the deliveries took. */
-const ackLimit_ms = 2000
 
 /** Delivers the notices of the outboxes in order until each is accepted or dropped; a broker has one courier [subscriptions 5]. */
 export class Courier implements DeliveryOperations {
@@ -84,8 +80,7 @@ export class Courier implements DeliveryOperations {
   readonly #streams: Streams
   #timer: NodeJS.Timeout | undefined
   #checking: NodeJS.Immediate | undefined
-  /** running ─▶ draining: what was begun ends ─▶ closing: nothing is sent any more ─▶ over: the outboxes are closed. */
-  #stage: 'running' | 'draining' | 'closing' | 'over' = 'running'
+  #stage: 'running' | EndStage = 'running'
   #sweepingOn: NodeJS.Immediate | undefined
   readonly #progress: ReadingProgress
   /** Front ends whose clients may name what they were sent before: it has to be read first. Undefined afterwards. */
@@ -149,7 +144,7 @@ export class Courier implements DeliveryOperations {
   async #run(): Promise<void> {
     const read = this.#intake.read()
     await this.#intake.barriersRead
-    if (this.#stage === 'closing' || this.#isOver) return
+    if (this.#stage !== 'running' && this.#stage !== 'sending') return
     this.#timer = setInterval(() => this.#sweep(), sweep_ms).unref()
     this.#sweep()
     this.#attempts.start()
@@ -221,27 +216,40 @@ export class Courier implements DeliveryOperations {
   }
 
   /**
-   * Sends what can be sent at once, for at most this long: neither subscriptions that pause nor receivers that do not
-   * respond are waited for, and in its second half nothing is begun. What is left stays stored [subscriptions 5.5].
+   * Ends it within this time: sends what can be sent at once, without waiting for subscriptions that pause and receivers that do not
+   * respond, and stores the outcomes. What is left stays stored [subscriptions 5.5].
    */
   async drain(limit_ms: number): Promise<void> {
-    this.#stage = 'draining'
-    const begun = performance.now()
-    // A long backlog is not read to its end: it stays stored.
-    const reading_ms = Math.min(limit_ms, this.#intake.isLoading ? patience_ms : limit_ms)
-    await Promise.race([this.#intake.read(), sleep(reading_ms, undefined, { ref: false })])
-    this.#intake.stop()
-    const left_ms = limit_ms - (performance.now() - begun)
-    await this.#attempts.idle(left_ms, { patience_ms, beginning_ms: Math.min(left_ms / 2, beginning_ms) })
-    this.#stage = 'closing'
-    this.#attempts.close()
-    this.#streams.close()
-    clearInterval(this.#timer)
-    clearImmediate(this.#sweepingOn)
-    await Promise.race([this.#queue.records.flush(), sleep(ackLimit_ms, undefined, { ref: false })])
-    this.#queue.records.close()
-    this.#stage = 'over'
+    let isRead = false
+    void this.#intake.read().then(() => {
+      isRead = true
+    })
+    const look = () => ({
+      ...{ isRead, isIdle: this.#queue.isIdle, unstored: this.#queue.records.unstored },
+      ...{ underWay: this.#attempts.underWay, accepted: this.#attempts.accepted },
+    })
+    const { steady_ms } = systemClock
+    await endInOrder({ look, entered: (stage) => this.#enter(stage), steady_ms, sleep }, limit_ms)
     await this.#outboxes.close()
+  }
+
+  #enter(stage: EndStage): void {
+    this.#stage = stage
+    const { records } = this.#queue
+    if (stage === 'sending') return
+    this.#intake.stop()
+    if (stage === 'finishing') this.#attempts.finish()
+    else if (stage === 'storing') {
+      this.#attempts.close()
+      this.#streams.close()
+      clearInterval(this.#timer)
+      clearImmediate(this.#sweepingOn)
+      // `unstored` says when it is done, and the limits of the stage end it.
+      void records.flush()
+    } else {
+      if (records.unstored > 0) this.#parts.log.warn('courier:ack', unstoredText)
+      records.close()
+    }
   }
 
   /** What a long reading has not come to yet is not waited for: what is known is reported. */
@@ -328,6 +336,9 @@ export class Courier implements DeliveryOperations {
     })
   }
 }
+
+const unstoredText =
+  'the outcomes of some notifications could not be stored before the end: they are sent again after the next start'
 
 function newSenders(
   settings: CourierSettings,

@@ -416,6 +416,17 @@ test('an orderly end does not send to its end what has waited for long', async (
   t.equal(partition.numbers.length + slow.received.length, waiting.length, 'what was begun is finished')
 })
 
+test('an orderly end stores the outcome of every attempt, however slow the disk is', async (t) => {
+  const end = await FarEnd.listen(t)
+  const running = await sending(t, end, { perReceiver: 64 })
+  const partition = nth(running.partitions, 0)
+  partition.delay_ms = 2500
+  partition.enqueue(...Array.from({ length: 300 }, (_, number) => notice(one, String(number), String(number))))
+  await running.drain(60_000)
+  t.equal(partition.numbers.length, 300 - end.received.length, 'nothing that was accepted is sent again')
+  t.match(partition.stats(one), { sent: end.received.length, tried: [] })
+})
+
 test('an orderly end does not go on for receivers that fail again and again', async (t) => {
   const hanging = await FarEnd.listen(t, () => undefined)
   const ids = Array.from({ length: 8 }, (_, number) => subscriptionId(number + 1))

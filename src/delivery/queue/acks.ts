@@ -55,6 +55,8 @@ export class OutboxAcks {
   #whenEmpty: (() => void)[] = []
   /** Cancels the timer: until the next batch is begun, or the refused one is offered again. */
   #cancel: (() => void) | undefined
+  /** Offers the batch that was refused, whose timer runs. */
+  #offerAgain: (() => void) | undefined
   #isFlushing = false
   #isClosed = false
 
@@ -78,6 +80,11 @@ export class OutboxAcks {
     if (this.#underWay === undefined) this.#gather()
   }
 
+  /** Acks that wait, and batches: 0 when everything is on disk, and less with each batch that is stored. */
+  get size(): number {
+    return this.#pending.size + this.#batches.length
+  }
+
   /** Resolves when everything that was noted of a subscription is on disk. */
   stored(id: SubscriptionId): Promise<void> {
     const last = this.#batches.findLast(({ acks }) => acks.some(({ subscription }) => subscription === id))
@@ -87,14 +94,15 @@ export class OutboxAcks {
 
   /** Resolves when nothing is left to be stored. */
   empty(): Promise<void> {
-    if (!this.#isMore && this.#underWay === undefined) return Promise.resolve()
+    if (this.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#whenEmpty.push(resolve))
   }
 
-  /** Stores what is pending in one batch after the other, without gathering more. */
+  /** Stores what is pending in one batch after the other, without gathering more; one that was refused is offered again at once. */
   flush(): void {
     this.#isFlushing = this.#isMore
     if (this.#underWay === undefined) this.#gather()
+    else this.#offerAgain?.()
   }
 
   /** Gives up what is not on disk, since the outbox is another node's now; resolves those who wait. */
@@ -146,7 +154,8 @@ export class OutboxAcks {
       if (isStored) this.#stored(batch)
       else {
         const longer_ms = Math.min(2 * wait_ms, againMost_ms)
-        this.#cancel = this.#parts.later(wait_ms, () => this.#offer(batch, longer_ms))
+        this.#offerAgain = () => this.#offer(batch, longer_ms)
+        this.#cancel = this.#parts.later(wait_ms, this.#offerAgain)
       }
     })
   }
@@ -165,6 +174,7 @@ export class OutboxAcks {
   #stopTimer(): void {
     this.#cancel?.()
     this.#cancel = undefined
+    this.#offerAgain = undefined
   }
 
   /** What is to be stored of subscriptions, with their stats of now. */

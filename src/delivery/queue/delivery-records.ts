@@ -132,6 +132,11 @@ export class DeliveryRecords {
     )
   }
 
+  /** Acks that are not on disk: each is of a subscription, or of several in one batch. */
+  get unstored(): number {
+    return this.#acks.reduce((sum, { size }) => sum + size, 0)
+  }
+
   /** Gives up acks that are not on disk. */
   close(): void {
     for (const acks of this.#acks) acks.close()

@@ -26,23 +26,15 @@ import { type PreparingParts, preparedNotice, type ReadyNotice } from './prepare
 import { sentRequest } from './request.js'
 
 export interface AttemptParts extends AttemptLineParts, PreparingParts {
-  readonly http: HttpSender
-  readonly mqtt: MqttSender
+  readonly http: Pick<HttpSender, 'send' | 'close'>
+  readonly mqtt: Pick<MqttSender, 'send' | 'close'>
   readonly queue: DeliveryQueue
-  readonly meter: DeliveryMeter
+  readonly meter: Pick<DeliveryMeter, 'attempted'>
   readonly count: (name: CounterName) => void
   /** An attempt has ended; what the receiver responded beside its status is not measured [management 6.2]. */
   readonly sent: (request: SentRequest) => void
   /** An attempt at this URL or MQTT broker failed, for a reason, or succeeded again. */
   readonly alarm: (alarm: AttemptAlarm, subject: string, reason: string | undefined) => void
-}
-
-/** How long attempts go on when the broker ends. */
-interface EndPatience {
-  /** Without one that is accepted. */
-  readonly patience_ms: number
-  /** With those that are begun meanwhile. */
-  readonly beginning_ms: number
 }
 
 /** Receivers whose last attempt failed that are remembered: as many as there are alarms [management 10.7]. */
@@ -54,8 +46,8 @@ const shortMost_bytes = 2 ** 17
 /** How much of a response's body is kept while bodies are traced. */
 const traced_bytes = 16 * 1024
 
-/** How often it is checked whether all attempts have ended. */
-const idleCheck_ms = 10
+/** How often it is checked whether all attempts of an outbox have ended. */
+const endedCheck_ms = 10
 
 /** Makes the attempts that the delivery queue begins, and tells it how they ended [subscriptions 5.3]. */
 export class Attempts {
@@ -67,15 +59,15 @@ export class Attempts {
   readonly #longOnes = new InTurn()
   #accepted = 0
   #scheduled = false
-  #running = false
-  #closed = false
+  /** waiting ─▶ beginning: attempts are begun ─▶ finishing: none is begun any more ─▶ closed: those under way were given up. */
+  #stage: 'waiting' | 'beginning' | 'finishing' | 'closed' = 'waiting'
 
   constructor(parts: AttemptParts) {
     this.#parts = parts
   }
 
   start(): void {
-    this.#running = true
+    this.#stage = 'beginning'
     this.schedule()
   }
 
@@ -90,31 +82,22 @@ export class Attempts {
     })
   }
 
-  /**
-   * Resolves when nothing is under way and nothing can be begun, and at the latest after this time, or when no attempt
-   * was accepted for as long as patience lasts: receivers that fail are tried until then. After `beginning_ms` no attempt is begun any more:
-   * what has waited for long is not sent to its end. Time in which the process stood still counts for neither: what has arrived
-   * meanwhile is read only afterwards.
-   */
-  async idle(limit_ms: number, { patience_ms, beginning_ms }: EndPatience): Promise<void> {
-    const begun = performance.now()
-    let [accepted, looked, quiet_ms, spent_ms] = [this.#accepted, begun, 0, 0]
-    while (this.#running ? !this.#parts.queue.isIdle : this.#underWay.size > 0) {
-      const at = performance.now()
-      const passed_ms = Math.min(at - looked, 2 * idleCheck_ms)
-      spent_ms += passed_ms
-      quiet_ms = this.#accepted === accepted ? quiet_ms + passed_ms : 0
-      ;[accepted, looked] = [this.#accepted, at]
-      if (spent_ms >= beginning_ms) this.#running = false
-      if (at - begun >= limit_ms || quiet_ms >= patience_ms) return
-      await sleep(idleCheck_ms)
-    }
+  /** Attempts under way. */
+  get underWay(): number {
+    let sum = 0
+    for (const attempts of this.#underWay.values()) sum += attempts
+    return sum
+  }
+
+  /** Attempts that were accepted, ever. */
+  get accepted(): number {
+    return this.#accepted
   }
 
   /** Resolves when no attempt of an outbox is under way, and at the latest after this time. */
   async ended(outbox: OutboxNumber, limit_ms: number): Promise<void> {
     const until_ms = performance.now() + limit_ms
-    while (this.#underWay.has(outbox) && performance.now() < until_ms) await sleep(idleCheck_ms)
+    while (this.#underWay.has(outbox) && performance.now() < until_ms) await sleep(endedCheck_ms)
   }
 
   /** Ends all alarms, since another node makes some of the attempts now; the next failures of this node raise them again. */
@@ -123,17 +106,21 @@ export class Attempts {
     this.#alarmed.clear()
   }
 
+  /** Begins no attempt any more. */
+  finish(): void {
+    this.#stage = 'finishing'
+  }
+
   /** Begins no attempt any more and gives up those under way, whose outcomes are ignored. */
   close(): void {
-    this.#running = false
-    this.#closed = true
+    this.#stage = 'closed'
     this.#parts.http.close()
     this.#parts.mqtt.close()
   }
 
   #beginAll(): void {
     const { queue } = this.#parts
-    while (this.#running) {
+    while (this.#stage === 'beginning') {
       const attempt = queue.next()
       if (attempt === undefined) return
       const { outbox } = attempt.notice
@@ -153,7 +140,7 @@ export class Attempts {
     const { queue } = this.#parts
     const { notice, recipient } = attempt
     if (notice.sent_bytes > shortMost_bytes) await this.#longOnes.run(nextTurn)
-    if (this.#closed) return
+    if (this.#stage === 'closed') return
     const prepared = preparedNotice(this.#parts, notice, recipient)
     if (prepared.kind === 'ready') {
       const lines = new AttemptLines(this.#parts, prepared.notice, prepared.body)
@@ -175,7 +162,7 @@ export class Attempts {
     lines.begun(outgoing)
     const begun = process.hrtime.bigint()
     const outcome = await (outgoing.kind === 'http' ? http.send(outgoing) : mqtt.send(outgoing))
-    if (this.#closed) return // It was cut off by the end of the courier, which is no failure of the receiver.
+    if (this.#stage === 'closed') return // It was cut off by the end of the courier, which is no failure of the receiver.
     const duration = process.hrtime.bigint() - begun
     meter.attempted(outcome.kind, duration)
     const { receiver, recipient } = attempt
