@@ -22,6 +22,7 @@ import { heldPerMiB, noticesPerMB, shownChanges_MiB } from '../src/runtime/memor
 import { renderingParts, templateSettings } from '../src/runtime/message-rendering.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
 import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
+import { Memtable } from '../src/storage/store/memtable.js'
 import { OutboxReader, shownCache } from '../src/storage/store/outbox-reader.js'
 import { linkOver } from '../src/threads/calls/link.js'
 import { parkWhenTold } from '../src/threads/calls/parking.js'
@@ -31,6 +32,9 @@ import { PartitionPosition } from '../src/threads/shared-memory/partition-positi
 import { transactions } from '../src/threads/shared-memory/sequences.js'
 import { Bell } from '../src/threads/shared-memory/signals.js'
 
+/** How long a courier that begins waits until LMDB has all that was published. */
+const applied_ms = 5000
+
 /** The courier's thread: delivers the notices of the outboxes until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
   parkWhenTold(task.parking)
@@ -39,7 +43,9 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const log = workerLog(task.log, measures.switches)
   const damages = new DamageLog(log, () => measures.damaged())
   const shown = shownCache(shownChanges_MiB * 2 ** 20)
-  const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage), shown)
+  const memtables = memory.memtables.map((shared) => new Memtable(shared))
+  const open = (path: string, memtable?: Memtable) =>
+    new OutboxReader(path, storage, (damage) => damages.met(damage), shown, memtable)
   const mailboxes = storage.paths.map(newMailbox)
   const { frontEnds } = memory.measures.threads
   // Its counts by service are collected in the same way as those of front ends.
@@ -58,7 +64,11 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   })
   const newCourier = (): Courier => {
     const outboxes = storage.paths.map((path, partition) =>
-      outboxOf(open(path), (acks) => ackIn(numbered(mailboxes, partition), acks), positions?.[partition]),
+      outboxOf(
+        open(path, memtables[partition]),
+        (acks) => ackIn(numbered(mailboxes, partition), acks),
+        positions?.[partition],
+      ),
     )
     const { ack, alarm, failing } = main
     return new Courier({
@@ -93,7 +103,10 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   let sender: Courier | undefined
   const own: Omit<CourierOperations, keyof DeliveryOperations> = {
     connect: (partition, port) => numbered(mailboxes, partition).connect(port),
-    begin: () => {
+    begin: async () => {
+      // What a courier before this one has sent is known by what has left LMDB.
+      const applied = await Promise.all(memtables.map((memtable) => memtable.whenApplied(applied_ms)))
+      if (applied.includes(false)) log.warn('notif:start', 'LMDB cannot follow: notifications may be sent again')
       sender = newCourier()
       for (const [name, method] of methodsOf(sender, deliveryOperations)) offered.set(name, timed(name, method))
       return sender.start()

@@ -6,10 +6,12 @@ import { type Test, test } from 'tap'
 import { PartitionReaders } from '../../src/broker/services/partition-readers.js'
 import { RecentEntities } from '../../src/broker/services/recent-entities.js'
 import { StorageFull } from '../../src/faults.js'
+import type { NewNotice, NoticeNumber } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { decideTurn } from '../../src/partition/turn/decide.js'
 import { commitTurn, type TurnParts } from '../../src/partition/turn/turn.js'
 import { decodeEntity } from '../../src/storage/records/record.js'
+import type { TurnChanges } from '../../src/storage/records/store.js'
 import { Memtable } from '../../src/storage/store/memtable.js'
 import { PartitionReader } from '../../src/storage/store/partition-reader.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
@@ -29,7 +31,8 @@ import {
   tenant,
   type,
 } from '../given.js'
-import { notice } from '../given-subscription.js'
+import { entity } from '../context/given-entity.js'
+import { notice, subscriptionId } from '../given-subscription.js'
 import { runs } from '../runs.js'
 import { anyCommand, countsIn, Model } from './model.js'
 
@@ -67,17 +70,25 @@ class Deferring {
     takeTurn(this.#parts, commands)
   }
 
-  /** A turn that fails when its record is in the log: its key is longer than LMDB takes. */
+  /** A turn that fails when its record is in the log: its key is longer than LMDB takes, which is to have its notices at once. */
   fail(commands: Parameters<typeof takeTurn>[1]): void {
     const acks = [{ subscription: 'x'.repeat(5000) as SubscriptionId, gone: [], stats: undefined }]
     const { changes } = decideTurn(this.#parts, commands)
-    assert.throws(() => commitTurn(this.#parts, { ...changes, acks }))
+    assert.throws(() => commitTurn(this.#parts, { ...changes, notices: [sharedNotice()], acks }))
   }
 
-  /** A turn that also makes a notice, which the thread that sends reads from LMDB. */
-  notify(commands: Parameters<typeof takeTurn>[1]): void {
-    const { changes } = decideTurn(this.#parts, commands)
-    commitTurn(this.#parts, { ...changes, notices: [notice()] })
+  /** A turn that also makes a notice. */
+  notify(commands: Parameters<typeof takeTurn>[1], made: NewNotice = notice()): void {
+    this.#commit({ ...decideTurn(this.#parts, commands).changes, notices: [made] })
+  }
+
+  /** A turn in which notices have left. */
+  ack(...gone: readonly NoticeNumber[]): void {
+    this.#commit({ ...decideTurn(this.#parts, []).changes, acks: [{ subscription: receiver, gone, stats: undefined }] })
+  }
+
+  #commit(changes: TurnChanges): void {
+    commitTurn(this.#parts, changes)
     this.#parts.versions.end()
   }
 
@@ -89,6 +100,14 @@ class Deferring {
 
 function silo(name: string, value: string): ReturnType<typeof command> {
   return command('APPEND', name, [given('level', value)], { type: type('Silo') })
+}
+
+const receiver = subscriptionId()
+
+/** Notices of many subscriptions that show the same. */
+function sharedNotice(): NewNotice {
+  const { subscription: _, body: __, after: ___, ...common } = notice()
+  return { ...common, subscriptions: [receiver, subscriptionId()], entity: entity({ id: 'Tank1' }) }
 }
 
 function opened(t: Test): Deferring {
@@ -121,7 +140,7 @@ test('what was published stays while LMDB cannot be written, and nothing is take
   t.equal(deferring.memtable.isApplied, false)
   t.match(deferring.store.entities(tenant, root, id('S1')), [{ attributes: [{ value: '1' }] }])
   t.match(deferring.reader.entities(tenant, undefined, id('S1'), 10_000), [{ attributes: [{ value: '1' }] }])
-  t.throws(() => deferring.notify([silo('S1', '2')]), { name: 'StorageFull' })
+  t.throws(() => deferring.notify([silo('S1', '2')], sharedNotice()), { name: 'StorageFull' })
   t.equal(deferring.store.isFull, true)
   deferring.isFull = false
   deferring.store.applyPublished()

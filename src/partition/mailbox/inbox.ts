@@ -190,7 +190,7 @@ export class Inbox {
       times.ended = process.hrtime.bigint()
       this.#lastTurnEnd = times.ended
       this.#traceTurn(replies.length, times)
-      // The courier looks for the notices in a snapshot; the commit was counted, so it takes a new one.
+      // The courier looks for the notices in the memtable, and in a snapshot that it takes when it hears this.
       if (store.lastNotice !== lastNotice) bell.ring()
       storage.committed(replies.length, times.ended - times.decided)
       ownership?.turned()

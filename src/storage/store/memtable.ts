@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { fnv1a } from '../../hash.js'
+import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { HeldRecord } from './record-cache.js'
 
@@ -12,7 +13,9 @@ const appliedCell = 2
 const wantedCell = 3
 /** Where hashes begin, by chance: nobody can choose names whose hashes are alike, which would make every search long. */
 const seedCell = 4
-const firstSlot = 5
+/** The number of the last notice that was published, in 64 bits: where they are 32, these are 6 and 7. */
+const lastNoticeCell = 3
+const firstSlot = 8
 const slots = 2 ** 14
 
 /** The most names that are held at one time: a table that is half full is searched fast. */
@@ -41,10 +44,16 @@ export interface NamedRecords {
 /** By the names of ids in their paths. */
 export type PublishedRecords = ReadonlyMap<string, NamedRecords>
 
+/** A notice of its own, as it is stored. */
+export interface PublishedNotice {
+  readonly number: NoticeNumber
+  readonly text: string
+}
+
 /**
- * The records that stand in the log of a partition and not yet in LMDB, in memory that all threads share. The partition's thread
- * writes; other threads read the records of one name here, and of all others in LMDB, which they wait for when they need a
- * snapshot of everything.
+ * The records and notices that stand in the log of a partition and not yet in LMDB, in memory that all threads share. The partition's
+ * thread writes; other threads read the records of one name here, and of all others in LMDB, which they wait for when they need a
+ * snapshot of everything. The courier reads notices here, and before these those that LMDB has.
  *
  * A name is held with all of its records, so whoever finds it needs nothing else; an id with the paths in which it is held. What was
  * written stays as it is until everything is removed at once, which is behind LMDB's commit: who finds nothing, or meets the removal,
@@ -52,6 +61,7 @@ export type PublishedRecords = ReadonlyMap<string, NamedRecords>
  */
 export class Memtable {
   readonly #cells: Int32Array
+  readonly #wideCells: BigInt64Array
   readonly #bytes: Buffer
   #end = 0
   #names = 0
@@ -64,6 +74,7 @@ export class Memtable {
 
   constructor(memory: SharedArrayBuffer) {
     this.#cells = new Int32Array(memory, 0, firstSlot + slots)
+    this.#wideCells = new BigInt64Array(memory, 0, firstSlot / 2)
     this.#bytes = Buffer.from(memory, this.#cells.byteLength)
   }
 
@@ -114,22 +125,41 @@ export class Memtable {
     return this.#isStill(epoch) ? copy : undefined
   }
 
-  /** Whether all of these can be published now. */
-  fits(all: PublishedRecords): boolean {
-    if (this.#names + 2 * all.size > mostNames) return false
+  /** The text of a notice; undefined when LMDB has it, and where it has left since. */
+  notice(number: NoticeNumber): string | undefined {
+    return this.get(noticeName(number))?.[0]?.text
+  }
+
+  /** The number of the last notice that was ever published here; 0 before the first. */
+  get lastNotice(): NoticeNumber {
+    return Number(Atomics.load(this.#wideCells, lastNoticeCell))
+  }
+
+  /** Whether all of these can be published now; `notices` are the texts of notices. */
+  fits(all: PublishedRecords, notices: readonly string[] = []): boolean {
+    if (this.#names + 2 * all.size + notices.length > mostNames) return false
     let bytes = 0
     for (const [name, named] of all) bytes += largestSize(name, named)
+    for (const text of notices)
+      bytes += 8 + head_bytes + recordHead_bytes + unit_bytes * (noticeName_units + text.length)
     return this.#firstFree + bytes <= this.#bytes.length
   }
 
-  /** Publishes a turn: for each name all of its records, an empty list when it has none any more. To be asked for before: `fits`. */
-  publish(all: PublishedRecords): void {
+  /**
+   * Publishes a turn: for each name all of its records, an empty list when it has none any more, and its notices, whose numbers follow
+   * those of the last ones. To be asked for before: `fits`.
+   */
+  publish(all: PublishedRecords, notices: readonly PublishedNotice[] = []): void {
     // First, so that nobody who has seen a record of the turn takes a snapshot for complete that lacks it.
     Atomics.add(this.#cells, publishedCell, 1)
     for (const [name, { records, idName, path }] of all) {
       const before = this.#put(name, records)
       if (before === 0) this.#put(idName, [{ sequence: 0 as Sequence, text: path }], 'list')
     }
+    for (const { number, text } of notices) this.#put(noticeName(number), [{ sequence: 0 as Sequence, text }])
+    const last = notices.at(-1)
+    // Last, so that whoever has seen the number finds the notices up to it, here or in a snapshot that is taken after that.
+    if (last !== undefined) Atomics.store(this.#wideCells, lastNoticeCell, BigInt(last.number))
   }
 
   /** LMDB has everything that was published: removes it, and lets go on who waits for that. */
@@ -241,6 +271,14 @@ export class Memtable {
     return Atomics.load(this.#cells, epochCell) === epoch
   }
 }
+
+/** Tenants, with which the names of entities begin, have no such character. */
+function noticeName(number: NoticeNumber): string {
+  return `#${number}`
+}
+
+/** The longest name of a notice: all digits of the largest number that is exact. */
+const noticeName_units = 17
 
 function slotAt(at: number): number {
   return firstSlot + (at & (slots - 1))

@@ -11,16 +11,22 @@ import { type Unread, unread, unreadThrows } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
 import { decodeHead, decodeNotice, type NoticeGroup } from '../records/outbox-record.js'
 import { decodeEntity } from '../records/record.js'
+import type { Memtable } from './memtable.js'
 import { mergeSorted } from './merge-sorted.js'
 import { groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup, statsOf, storedStats } from './outbox.js'
 
-/** Reads the outbox of an environment from snapshots, in another thread than that of its owner, who alone writes it. */
+/**
+ * Reads the outbox of an environment from snapshots, in another thread than that of its owner, who alone writes it. Where LMDB follows a
+ * log, the last notices are in the memtable: whoever does not find one there finds it in a snapshot that is taken after that, or it has
+ * left. Some that have left may still be found.
+ */
 export class OutboxReader {
   readonly #path: string
   readonly #unread: Unread
   readonly #root: RootDatabase<string, Key>
   readonly #outbox: OutboxDatabases
   readonly #shown: ShownCache
+  readonly #unapplied: Pick<Memtable, 'notice' | 'lastNotice'> | undefined
   /** The last group of which the head of a notice was asked for: mostly the next one is of it, too. */
   #group: NoticeGroup | undefined
 
@@ -33,8 +39,10 @@ export class OutboxReader {
     settings: Omit<EnvironmentSettings, 'readOnly'>,
     damaged: (damage: DamagedRecord) => void,
     shown = shownCache(2 ** 20),
+    unapplied?: Pick<Memtable, 'notice' | 'lastNotice'>,
   ) {
     this.#shown = shown
+    this.#unapplied = unapplied
     this.#path = path
     this.#unread = (record, fault) => damaged(unread(path, record, fault))
     this.#root = openRoot(path, { ...settings, readOnly: true })
@@ -47,7 +55,7 @@ export class OutboxReader {
     this.#group = undefined
   }
 
-  /** The number of the first notice that is there, damaged or not; undefined when there is none. */
+  /** The number of the first notice that LMDB has, damaged or not; undefined when there is none. */
   first(): NoticeNumber | undefined {
     const { notices, groups } = this.#outbox
     const [single] = notices.getKeys({ limit: 1 })
@@ -58,23 +66,54 @@ export class OutboxReader {
 
   /** The number of the last notice that was ever put in. */
   last(): NoticeNumber {
+    return Math.max(this.#stored, this.#unapplied?.lastNotice ?? 0)
+  }
+
+  /** The number of the last notice that the snapshot has, or had. */
+  get #stored(): NoticeNumber {
     return lastNumber(this.#outbox, this.#path)
   }
 
   /** The notices after a number, in order, at most `limit`; see `noticesAfter`. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
-    return noticesAfter(this.#outbox, number, limit, this.#unread)
+    const last = this.#unapplied?.lastNotice ?? 0
+    for (;;) {
+      const stored = noticesAfter(this.#outbox, number, limit, this.#unread)
+      if (stored.length > 0) return stored
+      const unapplied = this.#unappliedAfter(Math.max(number, this.#stored), limit)
+      if (unapplied !== undefined || this.#stored >= last) return unapplied ?? []
+      // What was published and is nowhere was applied after the snapshot was taken.
+      this.refresh()
+    }
   }
 
-  /** The notices before a number, the last one first, at most `limit`. */
+  /** The notices of the memtable after a number up to which LMDB has them; undefined when the next one is there no more. */
+  #unappliedAfter(number: NoticeNumber, limit: number): readonly NumberedNotice[] | undefined {
+    const found: NumberedNotice[] = []
+    const last = this.#unapplied?.lastNotice ?? 0
+    for (let next = number + 1; next <= last && found.length < limit; next += 1) {
+      const text = this.#unapplied?.notice(next)
+      if (text === undefined) return next === number + 1 ? undefined : found
+      const numbered = readNotice(next, text, this.#unread)
+      if (numbered !== undefined) found.push(numbered)
+    }
+    return found
+  }
+
+  /** The notices that LMDB has before a number, the last one first, at most `limit`. */
   before(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
-    return noticesBefore(this.#outbox, Math.min(number, this.last() + 1), limit, this.#unread)
+    return noticesBefore(this.#outbox, Math.min(number, this.#stored + 1), limit, this.#unread)
   }
 
   /** The notice of a number without its body; nothing when it is not there or cannot be read. */
   head(number: NoticeNumber): NumberedNotice | undefined {
-    const text = this.#outbox.notices.get([number])
+    const text = this.#unapplied?.notice(number)
     // What cannot be read is told of when it is to be sent.
+    return text === undefined ? this.#fresh(number, () => this.#head(number)) : readNotice(number, text, () => {})
+  }
+
+  #head(number: NoticeNumber): NumberedNotice | undefined {
+    const text = this.#outbox.notices.get([number])
     if (text !== undefined) return readNotice(number, text, () => {})
     let group = this.#group
     if (group === undefined || number < group.first || number >= group.first + group.subscriptions.length) {
@@ -86,6 +125,11 @@ export class OutboxReader {
 
   /** Whether the notice of a number is there. */
   holds(number: NoticeNumber): boolean {
+    if (this.#unapplied?.notice(number) !== undefined) return true
+    return this.#fresh(number, () => this.#holds(number) || undefined) ?? false
+  }
+
+  #holds(number: NoticeNumber): boolean {
     if (this.#outbox.notices.doesExist([number])) return true
     const group = groupOf(this.#outbox, number, this.#unread)
     return group?.subscriptions[number - group.first] !== undefined
@@ -94,7 +138,9 @@ export class OutboxReader {
   /** The notice of a number, if it is there, or that it cannot be read. */
   at(number: NoticeNumber): StoredNotice | 'damaged' | undefined {
     try {
-      return noticeAt(this.#outbox, number, (group) => this.#shownOf(group))
+      const text = this.#unapplied?.notice(number)
+      if (text !== undefined) return decodeNotice(text)
+      return this.#fresh(number, () => noticeAt(this.#outbox, number, (group) => this.#shownOf(group)))
     } catch (fault) {
       this.#unread(`notice ${number}`, fault)
       return 'damaged'
@@ -111,6 +157,14 @@ export class OutboxReader {
 
   async close(): Promise<void> {
     await this.#root.close()
+  }
+
+  /** What the snapshot has of a notice that the memtable does not have: a newer one where it was taken before that was applied. */
+  #fresh<Found>(number: NoticeNumber, read: () => Found | undefined): Found | undefined {
+    const found = read()
+    if (found !== undefined || this.#unapplied === undefined || number <= this.#stored) return found
+    this.refresh()
+    return read()
   }
 
   #shownOf(group: NoticeGroup): Shown {

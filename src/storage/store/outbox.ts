@@ -76,8 +76,22 @@ export class Outbox {
     return written
   }
 
+  /** Gives the first of so many numbers, under which notices are stored later. */
+  takeNumbers(count: number): NoticeNumber {
+    const first = this.#last + 1
+    this.#last += count
+    return first
+  }
+
+  /** Stores notices under numbers that were taken, of which others may have left, and then acks. */
+  store(notices: Iterable<readonly [NoticeNumber, string]>, acks: Iterable<NoticeAck>): void {
+    for (const [number, text] of notices) this.#databases.notices.putSync([number], text)
+    this.#databases.facts.putSync(lastFact, String(this.#last))
+    this.ack(acks)
+  }
+
   /** Stores acks of notices; idempotent. */
-  ack(acks: readonly NoticeAck[]): void {
+  ack(acks: Iterable<NoticeAck>): void {
     const { notices, deliveryStats } = this.#databases
     const grouped: NoticeNumber[] = []
     for (const { subscription, gone, stats } of acks) {

@@ -249,7 +249,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     publisher.apply((write) =>
       this.attempt(() =>
         this.logged.apply(last, () => {
-          write(this.#environment)
+          write(this.#environment, this.outbox)
           this.#environment.facts.putSync(highestFact, String(this.#highest))
         }),
       ),
@@ -257,26 +257,28 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
   }
 
   /**
-   * How a turn is published before LMDB has it; undefined when it is applied at once: notices and acks, which are read from LMDB, what
-   * does not fit into the memtable even when that is empty, and whatever comes while snapshots are read or the disk is nearly full.
+   * How a turn is published before LMDB has it; undefined when it is applied at once: notices that share what they show, what does not
+   * fit into the memtable even when that is empty, and whatever comes while snapshots are read or the disk is nearly full.
    */
   #publicationOf(turn: TurnRecord): Publication | undefined {
     const publisher = this.#publisher
-    if (publisher === undefined || turn.notices.length > 0 || turn.acks.length > 0) return undefined
+    if (publisher === undefined) return undefined
     if (!this.disk.isAmple || performance.now() < this.#atOnceUntil_ms) return undefined
     const publication = publisher.publicationOf(turn, ({ tenant, entity: { path, id } }) =>
       this.#records(tenant, path, id),
     )
+    if (publication === undefined) return undefined
     if (!publisher.takes(publication)) this.#applyNow()
     return publisher.takes(publication) ? publication : undefined
   }
 
   #publish(publication: Publication, sequence: LogSequence): void {
-    const { turn, all } = publication
+    const { turn, all, notices } = publication
     this.#highest = Math.max(this.#highest, turn.highest)
     for (const [name, { records }] of all) this.#cache.put(name, records)
     for (const write of turn.entities) this.#note(write)
-    this.#publisher?.publish(sequence, publication)
+    for (const text of notices) this.#written += text.length
+    this.#publisher?.publish(sequence, publication, this.outbox)
     this.#trace(turn.entities)
   }
 

@@ -1,11 +1,11 @@
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { Versions } from '../../threads/shared-memory/versions.js'
-import type { Environment } from '../environment/environment.js'
 import { entityName, idName } from '../records/store.js'
 import type { EntityWrite, TurnRecord } from '../records/turn-record.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { type EntryChange, entryChangesOf } from './index-entries.js'
 import type { Memtable, NamedRecords, PublishedRecords } from './memtable.js'
+import type { Outbox } from './outbox.js'
 import { changed, type HeldRecord } from './record-cache.js'
 import { mostWrites, UnappliedTurns, writesFor } from './unapplied-turns.js'
 
@@ -24,6 +24,8 @@ export interface Publication {
   readonly all: PublishedRecords
   /** What it changes in the indexes. */
   readonly entries: readonly EntryChange[]
+  /** The texts of its notices. */
+  readonly notices: readonly string[]
 }
 
 /**
@@ -58,36 +60,46 @@ export class TurnPublisher {
     return this.last === undefined ? undefined : this.#memtable.get(name)
   }
 
-  /** What a turn publishes, by what the names that it changes have had before. */
-  publicationOf(turn: TurnRecord, before: (write: EntityWrite) => readonly HeldRecord[]): Publication {
+  /**
+   * What a turn publishes, by what the names that it changes have had before; nothing of one with notices that share what they show, which
+   * are large.
+   */
+  publicationOf(turn: TurnRecord, before: (write: EntityWrite) => readonly HeldRecord[]): Publication | undefined {
+    const notices: string[] = []
+    for (const notice of turn.notices) {
+      if (notice.kind === 'shared') return undefined
+      notices.push(notice.text)
+    }
     const all = new Map<string, NamedRecords>()
     for (const [name, { write, texts }] of changesByName(turn.entities)) {
       const { path, id } = write.entity
       all.set(name, { idName: idName(write.tenant, id), path, records: changed(before(write), texts) })
     }
     // Made here, since nothing may fail once the record stands in the log.
-    return { turn, all, entries: turn.entities.flatMap(entryChangesOf) }
+    return { turn, all, entries: turn.entities.flatMap(entryChangesOf), notices }
   }
 
   /** Whether a turn can be published before LMDB has followed. */
-  takes({ all }: Publication): boolean {
-    return this.#unapplied.writes < this.#most && this.#memtable.fits(all)
+  takes({ all, notices }: Publication): boolean {
+    return this.#unapplied.writes < this.#most && this.#memtable.fits(all, notices)
   }
 
   /** Publishes a turn whose record stands in the log under a sequence. To be asked for before: `takes`. */
-  publish(sequence: LogSequence, { turn, all, entries }: Publication): void {
-    this.#unapplied.add(sequence, turn, entries)
+  publish(sequence: LogSequence, { turn, all, entries, notices: texts }: Publication, outbox: Outbox): void {
+    const first = outbox.takeNumbers(texts.length)
+    const notices = texts.map((text, at) => ({ number: first + at, text }))
+    this.#unapplied.add(sequence, turn, entries, notices)
     this.#versions.begin(turn.entities, 'memtable')
-    this.#memtable.publish(all)
+    this.#memtable.publish(all, notices)
     this.#versions.end()
   }
 
   /** Has LMDB follow, by a function that carries out a transaction. */
-  apply(transaction: (write: (environment: Environment) => void) => void): void {
+  apply(transaction: (write: UnappliedTurns['write']) => void): void {
     const begun_ms = performance.now()
     this.#versions.begin([])
     try {
-      transaction((environment) => this.#unapplied.write(environment))
+      transaction((environment, outbox) => this.#unapplied.write(environment, outbox))
     } finally {
       this.#versions.end()
     }

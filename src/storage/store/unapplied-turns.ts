@@ -1,4 +1,6 @@
 import type { Tenant } from '../../model/context/entity.js'
+import type { DeliveryStats, NoticeAck, NoticeNumber } from '../../model/subscription/notice.js'
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { Environment } from '../environment/environment.js'
 import { recordKey } from '../records/keys.js'
@@ -6,7 +8,8 @@ import type { TurnRecord } from '../records/turn-record.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
 import { type EntryChange, writeEntries } from './index-entries.js'
-import { unit_bytes } from './memtable.js'
+import { type PublishedNotice, unit_bytes } from './memtable.js'
+import type { Outbox } from './outbox.js'
 
 /** The most writes that are gathered at one time, however fast LMDB is. */
 export const mostWrites = 4096
@@ -41,15 +44,25 @@ interface RecordWrite {
   readonly text: string | undefined
 }
 
+/** What became of the notices of one subscription that LMDB has. */
+interface GatheredAck extends NoticeAck {
+  readonly gone: NoticeNumber[]
+  stats: DeliveryStats | undefined
+}
+
 /**
- * The sum of the turns that stand in the log and not yet in LMDB. An entity that was changed many times is written once. Texts are
- * held, and no entities: what takes memory for long costs the collector's time.
+ * The sum of the turns that stand in the log and not yet in LMDB. An entity that was changed many times is written once, and a notice
+ * that has left meanwhile never. Texts are held, and no entities: what takes memory for long costs the collector's time.
  */
 export class UnappliedTurns {
   readonly #records = new Map<Sequence, RecordWrite>()
   /** In their order: what is put may be removed again. */
   readonly #entries: EntryChange[] = []
   readonly #counts = new CountChanges()
+  readonly #notices = new Map<NoticeNumber, string>()
+  readonly #acks = new Map<SubscriptionId, GatheredAck>()
+  /** How many notices that LMDB has are gone. */
+  #gone = 0
   #last: LogSequence | undefined
   #characters = 0
 
@@ -65,11 +78,17 @@ export class UnappliedTurns {
 
   /** How many puts and removals writing everything takes. */
   get writes(): number {
-    return this.#records.size + this.#entries.length + this.#counts.size
+    const ofOutbox = this.#notices.size + this.#gone + this.#acks.size
+    return this.#records.size + this.#entries.length + this.#counts.size + ofOutbox
   }
 
-  /** Adds a turn without notices and acks, whose record in the log has this sequence, with what it changes in the indexes. */
-  add(sequence: LogSequence, { entities }: TurnRecord, entries: readonly EntryChange[]): void {
+  /** Adds a turn, whose record in the log has this sequence, with what it changes in the indexes, and its notices with their numbers. */
+  add(
+    sequence: LogSequence,
+    { entities, acks }: Pick<TurnRecord, 'entities' | 'acks'>,
+    entries: readonly EntryChange[],
+    notices: readonly PublishedNotice[],
+  ): void {
     this.#last = sequence
     for (const write of entities) {
       const { tenant, entity } = write
@@ -78,10 +97,31 @@ export class UnappliedTurns {
       this.#counts.note(write)
     }
     for (const entry of entries) this.#entries.push(entry)
+    for (const { number, text } of notices) {
+      this.#notices.set(number, text)
+      this.#characters += text.length
+    }
+    for (const ack of acks) this.#ack(ack)
+  }
+
+  #ack({ subscription, gone, stats }: NoticeAck): void {
+    const gathered = this.#acks.get(subscription) ?? { subscription, gone: [], stats }
+    this.#acks.set(subscription, gathered)
+    gathered.stats = stats
+    for (const number of gone) {
+      const text = this.#notices.get(number)
+      if (text === undefined) {
+        gathered.gone.push(number)
+        this.#gone += 1
+      } else {
+        this.#notices.delete(number)
+        this.#characters -= text.length
+      }
+    }
   }
 
   /** Writes everything, within a transaction. */
-  write(environment: Environment): void {
+  write(environment: Environment, outbox: Outbox): void {
     for (const [sequence, { tenant, text }] of this.#records) {
       const key = recordKey(tenant, sequence)
       if (text === undefined) environment.records.removeSync(key)
@@ -89,5 +129,6 @@ export class UnappliedTurns {
     }
     writeEntries(environment, this.#entries)
     this.#counts.write(environment)
+    outbox.store(this.#notices, this.#acks.values())
   }
 }
