@@ -2,8 +2,9 @@ import { BodyBuffer } from '../../body-buffer.js'
 import { Destinations } from '../../delivery/http-client/destinations.js'
 import { HttpClient } from '../../delivery/http-client/http-client.js'
 import { GivenUp, reasonOfFault, timedOut } from '../../delivery/http-client/response-handler.js'
+import type { Entity } from '../../model/context/entity.js'
 import type { RegistrationId } from '../../model/registration/registration.js'
-import type { Log } from '../../observe/log/log.js'
+import type { LineContext, Log } from '../../observe/log/log.js'
 import type { CounterName } from '../../observe/measure/counters.js'
 import type { ForwardedResult } from '../../observe/measure/figures.js'
 import type { SentRequest } from '../../observe/measure/service-metrics.js'
@@ -109,6 +110,11 @@ export class Providers {
     this.#settings.measured?.(resultOf(numbered, result), process.hrtime.bigint() - begun)
     this.#report(numbered, response, result)
     return result
+  }
+
+  /** Logs that an entity in a response is not used, since it has more than an entity may have here. */
+  leftOut(provider: string, entity: Pick<Entity, 'id' | 'type'>, context: LineContext): void {
+    this.#lines.leftOut(provider, entity, context)
   }
 
   /** Gives up the requests under way. */

@@ -180,7 +180,10 @@ class Reading {
       {
         operation: 'query',
         message: (format, forward: ReadForward) => format.query(forward, forward.page),
-        read: async (format, response) => withinLimits(await format.readQuery(response, this.#read.form)),
+        read: async (format, response, forward) => {
+          const read = await format.readQuery(response, this.#read.form)
+          return withinLimits(read, (entity) => this.#forwarder.leftOut(forward, entity))
+        },
       },
       [...groupOf.keys()],
     )
@@ -226,11 +229,15 @@ function inTurn(group: ReadGroup): { readonly first: ReadGroup; readonly rest: r
 /** A provider is not trusted: an entity with more than one may have here is left out, since it would be shown in one piece. */
 function withinLimits(
   read: Result<ParsedQueryResponse, ProviderFailure>,
+  leftOut: (entity: ShownEntity) => void,
 ): Result<ParsedQueryResponse, ProviderFailure> {
   if (!read.ok) return read
-  const elements = read.value.elements.filter(
-    ({ attributes }) =>
-      attributes.length <= maxAttributes && metadataOf(attributes) <= maxMetadata && valuesIn(attributes) <= maxValues,
-  )
+  const elements = read.value.elements.filter((element) => {
+    const { attributes } = element
+    const fits =
+      attributes.length <= maxAttributes && metadataOf(attributes) <= maxMetadata && valuesIn(attributes) <= maxValues
+    if (!fits) leftOut(element)
+    return fits
+  })
   return ok({ ...read.value, elements })
 }
