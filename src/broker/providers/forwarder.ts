@@ -55,7 +55,7 @@ interface ForwardedOperation<Forward, Read> {
     format: ProviderFormat,
     response: ProviderResponse,
     forward: Forward,
-  ) => Promise<Result<Read, ProviderFailure>>
+  ) => Steps<Result<Read, ProviderFailure>>
 }
 
 /** The outcome of one forwarded request. */
