@@ -189,3 +189,41 @@ test('whether an object asks for an operation is found without listing its keys,
   t.equal(operatorOf(watched({ $inc: 1 })), '$inc')
   t.equal(operatorOf(watched({ a: 1, $inc: 1 })), undefined, 'it stands first')
 })
+
+/** How many strings are put into a `Map` or `Set` by this work: for tens of thousands of members that is most of its time. */
+function stringsKept(work: () => void): number {
+  let strings = 0
+  const [setOfMap, addOfSet] = [Map.prototype.set, Set.prototype.add]
+  Map.prototype.set = function set(name, value) {
+    if (typeof name === 'string') strings += 1
+    return setOfMap.call(this, name, value)
+  }
+  Set.prototype.add = function add(name) {
+    if (typeof name === 'string') strings += 1
+    return addOfSet.call(this, name)
+  }
+  try {
+    work()
+  } finally {
+    Map.prototype.set = setOfMap
+    Set.prototype.add = addOfSet
+  }
+  return strings
+}
+
+test('an operator with as many operands as a value has members keeps none of their texts', async (t) => {
+  const [items, most] = [Array.from({ length: 1000 }, (_, at) => at), 20]
+  const object = Object.fromEntries(items.map((at) => [`k${at}`, at]))
+  const numbered = Object.fromEntries(items.map((at) => [`${2 * at}`, at]))
+  const cases: readonly (readonly [Value, { readonly [operator: string]: Value }])[] = [
+    [object, { $set: object }],
+    [object, { $unset: object }],
+    [object, { $set: numbered, $unset: object }],
+    [items, { $pullAll: items }],
+    [items, { $addToSet: { $each: items.map((at) => 2 * at) } }],
+  ]
+  for (const [value, operation] of cases) {
+    const [held, given] = [byText(value), byText(operation)]
+    t.ok(stringsKept(() => operated(given, held)) < most, Object.keys(operation).join())
+  }
+})

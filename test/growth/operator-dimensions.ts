@@ -64,6 +64,15 @@ export const operators: readonly Dimension[] = [
   { ...large('$addToSet', member, (items) => `{${items}}`, held('[]')), name: 'members of one item of $addToSet' },
   large('$pullAll', number, (items) => `[${items}]`, array),
   large('$set', member, (items) => `{${items}}`, object),
+  {
+    ...large(
+      '$set',
+      (at) => `"${2 * at}":2`,
+      (items) => `{${items}}`,
+      held(`{${many(40_000, (at) => `"${at}":1`)}}`),
+    ),
+    name: 'items of one $set whose keys are numbers',
+  },
   large('$unset', member, (items) => `{${items}}`, object),
   {
     name: 'updates of an entity with a large object',

@@ -1,7 +1,6 @@
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../../model/context/entity.js'
 import { largeGiven } from '../../model/context/large/large-given.js'
 import { LargeValue } from '../../model/context/large/large-value.js'
-import { measureText } from '../../model/context/large/text-measure.js'
 import { weightOfValue } from '../../model/context/large/weight.js'
 import { textWritten } from '../../model/context/large/written-value.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../../model/context/update.js'
@@ -311,7 +310,7 @@ function unpackedAttribute(
   const metadata = elements.map(unpackedMetadata)
   if (isApart === undefined) return { name, instance, type, value, location, metadata }
   const text = next(bodies)
-  const held = LargeValue.written(text, measureText(text, 0), () => JSON.parse(text) as Value)
+  const held = LargeValue.written(text, undefined, () => JSON.parse(text) as Value)
   return largeGiven({ name, instance, type, location, metadata }, held)
 }
 

@@ -17,7 +17,7 @@ import {
   transactionOf,
   written,
 } from './checkpoint-file.js'
-import { type EnvironmentSettings, openRoot, orClose } from './environment.js'
+import { type EnvironmentSettings, openRoot } from './environment.js'
 import { pinOf } from './file-pin.js'
 import { pageSizeOf } from './page-layout.js'
 
@@ -49,20 +49,13 @@ export class Checkpoints {
 
   /**
    * Opens the environment in a folder as its only writer. Throws when the files cannot be opened, and when that of the checkpoints
-   * is damaged; nothing stays open then.
+   * is damaged.
    */
   static open(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>): Checkpoints {
     const kept = keptCheckpoint(path)
     if (!kept.ok) throw new Error(kept.error.reason)
-    const root = openRoot(path, { ...settings, readOnly: false })
-    const checkpoints = orClose(
-      () => new Checkpoints(path, root, kept.value?.number ?? 0),
-      () => void root.close(),
-    )
-    orClose(
-      () => checkpoints.#takeOver(kept.value),
-      () => checkpoints.abandon(),
-    )
+    const checkpoints = new Checkpoints(path, openRoot(path, { ...settings, readOnly: false }), kept.value?.number ?? 0)
+    checkpoints.#takeOver(kept.value)
     return checkpoints
   }
 
@@ -71,16 +64,8 @@ export class Checkpoints {
     this.#number = number
     this.#data = join(path, 'data.mdb')
     this.#descriptor = openSync(this.#data, 'r')
-    this.#file = orClose(
-      () => new CheckpointFile(path),
-      () => closeSync(this.#descriptor),
-    )
-    this.#pins.push(
-      orClose(
-        () => pinOf(root),
-        () => this.#closeFiles(),
-      ),
-    )
+    this.#file = new CheckpointFile(path)
+    this.#pins.push(pinOf(root))
   }
 
   /**
@@ -90,7 +75,12 @@ export class Checkpoints {
   #takeOver(kept: KeptCheckpoint | undefined): void {
     const metas = metasOf(this.#descriptor)
     if (kept === undefined || (metas && transactionOf(metas) === kept.transaction)) return
-    this.takeSync(kept.note)
+    try {
+      this.takeSync(kept.note)
+    } catch (fault) {
+      this.close()
+      throw fault
+    }
   }
 
   /** Whether a checkpoint is under way: no other may begin. */
@@ -145,12 +135,6 @@ export class Checkpoints {
     this.#state = 'closed'
     for (const pin of this.#pins.splice(0)) pin.done()
     if (!isUnderWay) this.#closeFiles()
-  }
-
-  /** Closes the environment too: whoever opened it cannot use it. */
-  abandon(): void {
-    this.close()
-    void this.root.close()
   }
 
   get #isClosed(): boolean {

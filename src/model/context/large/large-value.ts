@@ -3,6 +3,15 @@ import { item_frame, member_frame, type ValueMeasure, valueMeasure } from '../en
 import { canonical, isArray, quote, sameValue } from '../value.js'
 import { ChunkedList } from './chunked-list.js'
 import { measureText, piecesOf, type TextPiece } from './text-measure.js'
+import {
+  indexes,
+  indexIn,
+  isFlat,
+  type MeasuredText,
+  mergedMembers,
+  withoutScalars,
+  withScalars,
+} from './text-merge.js'
 
 /** Items or members that an operator is given: those of a text are not materialised. */
 export type GivenItems = readonly (Value | LargeValue)[] | LargeValue
@@ -114,6 +123,11 @@ function measureOf(value: Value): ValueMeasure {
   return isPlain ? plainMeasure : valueMeasure(value)
 }
 
+function measureOfText(text: string): ValueMeasure {
+  const { size, values } = measureText(text, 0)
+  return { size, values }
+}
+
 /** As `JSON.stringify` writes it, which takes several times as long for a short text or a number. */
 function writtenText(value: Value): string {
   if (typeof value === 'string') return quote(value)
@@ -134,16 +148,6 @@ function inOrderOfKeys(members: readonly Member[]): readonly Member[] {
   // The sort is stable: all other keys stay in their order.
   return placed.sort((one, other) => one.index - other.index).map(({ member }) => member)
 }
-
-/** The index of an array that a key is. */
-function indexIn(key: string): number | undefined {
-  const first = key.charCodeAt(0)
-  if (!(first >= zero && first <= nine)) return undefined
-  const index = Number(key)
-  return index < indexes && String(index) === key ? index : undefined
-}
-
-const [zero, nine, indexes] = [0x30, 0x39, 2 ** 32 - 1]
 
 type Members = { readonly [key: string]: Value }
 
@@ -174,11 +178,15 @@ export class LargeValue {
     return new LargeValue(isArray(value) ? 'array' : 'object', value)
   }
 
-  /** A value from its text as `JSON.stringify` has written it, and its measure; materialised when it is first read. */
-  static written(text: string, measure: ValueMeasure, make: () => Value): LargeValue {
+  /** A value from its text as `JSON.stringify` has written it, and its measure if it is known; materialised when it is first read. */
+  static written(text: string, measure: ValueMeasure | undefined, make: () => Value): LargeValue {
     const written = new LargeValue(text.startsWith('[') ? 'array' : 'object', undefined, text, make)
     written.#measure = measure
     return written
+  }
+
+  static #ofText({ text, size, values }: MeasuredText): LargeValue {
+    return LargeValue.written(text, { size, values }, () => JSON.parse(text) as Value)
   }
 
   /** The items or members of a value; those of a text are not materialised. */
@@ -209,7 +217,7 @@ export class LargeValue {
 
   /** Counted once; later only changes are counted. */
   get measure(): ValueMeasure {
-    this.#measure ??= valueMeasure(this.value)
+    this.#measure ??= this.text === undefined ? valueMeasure(this.value) : measureOfText(this.text)
     return this.#measure
   }
 
@@ -235,6 +243,9 @@ export class LargeValue {
 
   /** The array with those of the items that it lacks, each once, at the end. */
   extended(items: GivenItems): LargeValue {
+    const given = flatText(items)
+    if (given !== undefined && this.#isReadFor(given.length))
+      return LargeValue.#ofText(withScalars(this.#measured, given))
     const all = LargeValue.listedIn(items)
     const [only] = all
     const added = all.length === 1 && only !== undefined ? this.#lacking(only) : this.#lackingOf(all)
@@ -243,11 +254,19 @@ export class LargeValue {
 
   /** The array without the items that equal one of these. */
   reduced(items: GivenItems): LargeValue {
-    return this.#without(textsOf(items))
+    const given = flatText(items)
+    if (given !== undefined && this.#isReadFor(given.length))
+      return LargeValue.#ofText(withoutScalars(this.#measured, given))
+    return this.#without(new Set(LargeValue.listedIn(items).map(textOf)))
   }
 
   /** The object with members set, and others removed; undefined when a key is among both. */
   changed(set: GivenMembers, unset: GivenMembers): LargeValue | undefined {
+    const [setText, unsetText] = [textGiven(set), textGiven(unset)]
+    if (setText !== undefined && unsetText !== undefined && this.#isReadFor(setText.length + unsetText.length)) {
+      const after = mergedMembers(this.#measured, setText, unsetText)
+      return after && LargeValue.#ofText(after)
+    }
     const gone = new Set(LargeValue.listedIn(unset).map(textOf))
     const given = new Map<string, Member>()
     for (const member of LargeValue.listedIn(set)) given.set(member.text, member)
@@ -260,6 +279,17 @@ export class LargeValue {
     const parts = new Map<string, Value | LargeValue>()
     for (const member of this.#all) parts.set(member.text, heldOf(member))
     return parts
+  }
+
+  /** Whether it is held as a text, of which all may be read for an operator that is given a text of this length. */
+  #isReadFor(given_characters: number): boolean {
+    const isText = this.#text !== undefined || this.#isWritten
+    return isText && this.measure.size <= readFor_times * given_characters
+  }
+
+  get #measured(): MeasuredText {
+    const { size, values } = this.measure
+    return { text: this.json, size, values }
   }
 
   #withSet(given: Map<string, Member>): LargeValue {
@@ -339,6 +369,9 @@ function textOf({ text }: Member): string {
   return text
 }
 
+/** A value that is at most so many times as long as what an operator is given is read whole; otherwise its members are made, for operators to come. */
+const readFor_times = 8
+
 /** From this length on an item that is added to a set is compared with each that may equal it. */
 const comparedFrom_characters = 2048
 
@@ -347,16 +380,16 @@ function writtenIn(text: string): readonly Member[] {
   return piecesOf(text).map(({ key, from, value, to }) => new Written(text.slice(from, to), key, value - from))
 }
 
-/** The canonical texts of items: numbers and strings are parsed faster than found one by one. */
-function textsOf(items: GivenItems): ReadonlySet<string> {
-  if (items instanceof LargeValue && items.text !== undefined && isFlat(items.text))
-    return new Set((JSON.parse(items.text) as readonly Value[]).map(canonical))
-  return new Set(LargeValue.listedIn(items).map(textOf))
+/** The text of an object of a request; undefined when it was not sent as a text. */
+function textGiven(given: GivenMembers): string | undefined {
+  if (given instanceof LargeValue) return given.text
+  return Object.keys(given).length === 0 ? '{}' : undefined
 }
 
-/** Whether the text of an array certainly has no array or object in it. */
-function isFlat(text: string): boolean {
-  return text.indexOf('[', 1) < 0 && !text.includes('{')
+/** The text of an array of a request that has scalars only. */
+function flatText(items: GivenItems): string | undefined {
+  const text = items instanceof LargeValue ? items.text : undefined
+  return text !== undefined && isFlat(text) ? text : undefined
 }
 
 function isItems(given: GivenItems | GivenMembers): given is readonly (Value | LargeValue)[] {
@@ -406,8 +439,7 @@ function heldOf(member: Member): Value | LargeValue {
   if (!(member instanceof Written)) return member.value
   const text = member.valueText
   if (isScalar(text, 0)) return member.value
-  const { size, values } = measureText(text, 0)
-  return LargeValue.written(text, { size, values }, () => member.value)
+  return LargeValue.written(text, undefined, () => member.value)
 }
 
 function membersOf(value: Value): readonly Member[] {

@@ -86,19 +86,86 @@ export interface TextPiece {
 export function piecesOf(text: string): readonly TextPiece[] {
   const pieces: TextPiece[] = []
   const isObject = text.charCodeAt(0) === openBrace
-  for (let from = 1; from < text.length - 1; ) {
-    let [key, value]: [string | undefined, number] = [undefined, from]
-    if (isObject) {
-      const { end, length } = stringAt(text, from)
-      const isPlain = length === end - from - 2
-      key = isPlain ? text.slice(from + 1, end - 1) : String(JSON.parse(text.slice(from, end)))
-      value = end + 1
-    }
-    const to = valueEnd(text, value)
-    pieces.push({ key, from, value, to })
-    from = to + 1
+  const reader = new PieceReader(text)
+  while (reader.next()) {
+    const { from, value, to } = reader
+    pieces.push({ key: isObject ? reader.key : undefined, from, value, to })
   }
   return pieces
+}
+
+/** Goes through the members of an object, or the items of an array, by its text, which has to be measured already; makes nothing for one of them. */
+export class PieceReader {
+  readonly text: string
+  readonly #isObject: boolean
+  from = 0
+  /** Where its key ends with its quotation mark; of an item, where all of it ends. */
+  keyEnd = 0
+  to = 0
+  #keyLength = 0
+  /** What it adds to the measure of its object or array. */
+  size = 0
+  values = 0
+
+  constructor(text: string) {
+    this.text = text
+    this.#isObject = text.charCodeAt(0) === openBrace
+  }
+
+  /** Goes to the next one; false behind the last. */
+  next(): boolean {
+    const from = this.to + 1
+    if (from >= this.text.length - 1) return false
+    this.from = from
+    this.size = item_frame
+    this.values = 1
+    if (!this.#isObject) {
+      this.#readValue(from)
+      this.keyEnd = this.to
+      return true
+    }
+    const { end, length } = stringAt(this.text, from)
+    this.keyEnd = end
+    this.#keyLength = length
+    this.size = member_frame + length
+    this.#readValue(end + 1)
+    return true
+  }
+
+  /** Where its value begins, behind the key of a member. */
+  get value(): number {
+    return this.#isObject ? this.keyEnd + 1 : this.from
+  }
+
+  /** The key of a member. */
+  get key(): string {
+    const [from, end] = [this.from + 1, this.keyEnd - 1]
+    const isPlain = this.#keyLength === end - from
+    return isPlain ? this.text.slice(from, end) : String(JSON.parse(this.text.slice(from - 1, end + 1)))
+  }
+
+  /** The member or item as it is written. */
+  get written(): string {
+    return this.text.slice(this.from, this.to)
+  }
+
+  #readValue(from: number): void {
+    const { text } = this
+    const first = text.charCodeAt(from)
+    if (first === quote) {
+      const { end, length } = stringAt(text, from)
+      this.to = end
+      this.size += length + 2
+    } else if (first === openBracket || first === openBrace) {
+      const { end, size, values } = measureText(text, from)
+      this.to = end
+      this.size += size
+      this.values += values
+    } else {
+      this.to = scalarEnd(text, from)
+      this.size += scalar_size
+    }
+  }
 }
 
 /** The end of a quoted text, and its number of characters. */
