@@ -4,7 +4,8 @@ import { EventStreams } from '../src/broker/services/event-stream.js'
 import { ClientStreams } from '../src/broker/services/listening.js'
 import type { StreamEnd, StreamPiece } from '../src/delivery/streams/stream-message.js'
 import type { SubscriptionId } from '../src/model/subscription/subscription.js'
-import { ok } from '../src/result.js'
+import { err, ok } from '../src/result.js'
+import { ConnectionLimit } from '../src/threads/shared-memory/limits.js'
 import { waiting } from './given.js'
 import { until } from './until.js'
 
@@ -14,7 +15,7 @@ const request = {
 }
 
 /** A stream whose client is served, with what its courier gives, and how often its connection was cut. */
-async function served(t: Test, ending_ms: number) {
+async function served(t: Test, ending_ms: number, room = new ConnectionLimit(ConnectionLimit.memory(1020))) {
   let [give, cuts] = [(_piece: StreamPiece): void => {}, 0]
   const courier = {
     open: async (_: object, take: (piece: StreamPiece) => void) => {
@@ -23,7 +24,7 @@ async function served(t: Test, ending_ms: number) {
     },
     confirm: async () => ok(true),
   }
-  const streams = new ClientStreams(new EventStreams(), courier, { beginning_ms: 10_000, ending_ms })
+  const streams = new ClientStreams(new EventStreams(), courier, room, { beginning_ms: 10_000, ending_ms })
   const opened = await streams.open(request, waiting)
   if (!opened.ok) throw new Error(`no stream: ${opened.error}`)
   const [gone, never] = [new AbortController(), new AbortController()]
@@ -35,7 +36,7 @@ async function served(t: Test, ending_ms: number) {
     [Symbol.asyncIterator]()
   await pieces.next()
   const end = (why: StreamEnd): void => give({ kind: 'ended', why })
-  return { pieces, end, cuts: () => cuts }
+  return { streams, pieces, end, gone, cuts: () => cuts }
 }
 
 test('a client that does not read to the end of its stream is cut off, also where it ends for two reasons', async (t) => {
@@ -63,4 +64,32 @@ test('a client that others wait for is cut off at once', async (t) => {
   const { end, cuts } = await served(t, 60_000)
   end('slow')
   t.equal(cuts(), 1)
+})
+
+test('streams leave connections to other requests and to viewers, also where the system allows fewer than were asked for', async (t) => {
+  const room = new ConnectionLimit(ConnectionLimit.memory(1020))
+  room.lower(36)
+  const { streams, pieces, gone } = await served(t, 20, room)
+  const two = [await streams.open(request, waiting), await streams.open(request, waiting)]
+  t.same(
+    two.map(({ ok }) => ok),
+    [true, true],
+  )
+  t.same(
+    await streams.open(request, waiting),
+    { ok: false, error: 'full' },
+    'three quarters of the four beside viewers',
+  )
+  gone.abort()
+  await pieces.next()
+  t.ok((await streams.open(request, waiting)).ok, 'one that has gone makes room')
+  streams.end()
+})
+
+test('a stream that its courier refuses takes no connection', async (t) => {
+  const room = new ConnectionLimit(ConnectionLimit.memory(1))
+  const refusing = { open: async () => err('unknown' as const), confirm: async () => ok(true) }
+  const streams = new ClientStreams(new EventStreams(), refusing, room)
+  for (let tries = 0; tries < 2; tries += 1)
+    t.same(await streams.open(request, waiting), { ok: false, error: 'unknown' })
 })

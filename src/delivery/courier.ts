@@ -33,7 +33,7 @@ import { type AttemptParts, Attempts } from './senders/attempts.js'
 import { HttpSender, type HttpSettings } from './senders/http-sender.js'
 import { MqttSender } from './senders/mqtt-sender.js'
 import { type MessageLimits, tooLongFor } from './senders/prepared-notice.js'
-import type { StreamLimits } from './streams/stream-limits.js'
+import { LargeNotices, type StreamLimits } from './streams/stream-limits.js'
 import { Streams } from './streams/streams.js'
 
 /** How notifications are delivered [subscriptions 5.5]. */
@@ -98,7 +98,7 @@ export class Courier implements DeliveryOperations {
     this.#attempts = new Attempts({ ...sending, ...newSenders(settings, parts.meter) })
     this.#streams = new Streams({
       ...sending,
-      ...{ clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
+      ...{ clock: systemClock, limits: settings.streams, large: new LargeNotices(settings.underWay_bytes) },
       known: (outbox) => this.#intake.known(outbox),
     })
     this.#progress = new ReadingProgress(parts.log, systemClock.steady_ms)

@@ -2,6 +2,7 @@ import type { ApiResponse, Use } from '../broker/operations/api.js'
 import { type ApiKey, type ApiKeys, bearerToken } from '../flags/api-keys.js'
 import type { Tenant } from '../model/context/entity.js'
 import { parseTenant } from '../model/context/scope-headers.js'
+import { FrequentEvent } from '../observe/log/frequent-event.js'
 import type { Log } from '../observe/log/log.js'
 import type { Result } from '../result.js'
 import type { TenantRates } from '../threads/shared-memory/tenant-rates.js'
@@ -118,16 +119,12 @@ function useOf({ target, verb }: AccessRequest): Use | undefined {
   return operations?.[verb]?.use
 }
 
-/** The least time between two lines about refused requests. */
-const line_ms = 10_000
-
-/** Logs that requests are refused, at most one line in `line_ms`, which says how many there were. */
+/** Logs that requests are refused, in a limited number of lines, each of which says how many there were. */
 export class RefusalLines {
   readonly #log: Log
   readonly #type: string
   readonly #why: string
-  #refused = 0
-  #lastLine_ms = Number.NEGATIVE_INFINITY
+  readonly #refusals = new FrequentEvent()
 
   /** `why`: what the lines end with. */
   constructor(log: Log, type: string, why: string) {
@@ -138,13 +135,10 @@ export class RefusalLines {
 
   /** A request was refused; `which` is said of the last one. */
   refused(which?: string): void {
-    this.#refused += 1
-    const now_ms = performance.now()
-    if (now_ms - this.#lastLine_ms < line_ms) return
-    this.#lastLine_ms = now_ms
-    const since = this.#refused === 1 ? 'a request was' : `${this.#refused} requests were`
+    const refused = this.#refusals.happened()
+    if (refused === undefined) return
+    const since = refused === 1 ? 'a request was' : `${refused} requests were`
     const last = which === undefined ? '' : `, the last one ${which}`
     this.#log.warn(this.#type, `${since} refused${last}: ${this.#why}`)
-    this.#refused = 0
   }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { FrequentEvent } from '../observe/log/frequent-event.js'
 import { errorFacts } from '../observe/log/log.js'
 import type { TraceArea } from '../observe/log/trace.js'
 import type { ConnectionLimit } from '../threads/shared-memory/limits.js'
@@ -21,7 +22,6 @@ export interface TableLimits extends ConnectionLimits {
 const checkInterval_ms = 1_000
 /** Connections that are closed when the system has no descriptor for a new one. */
 const closedForDescriptors = 4
-const acceptWarning_ms = 10_000
 
 /** The open connections of a listening socket: counted, and closed when they are idle, too slow or too many. */
 export class ConnectionTable {
@@ -34,11 +34,11 @@ export class ConnectionTable {
   readonly #handshakes = new Map<string, Socket>()
   readonly #checks: NodeJS.Timeout
   readonly #shares: ConnectionShares
+  readonly #acceptFailures = new FrequentEvent()
   #uses = 0
   #now_s = 0
   /** How often a response was refused for lack of memory, when that was looked at last. */
   #refusals = 0
-  #warned_ms = Number.NEGATIVE_INFINITY
   /** Called when the last connection has gone. */
   #whenEmpty: (() => void) | undefined
 
@@ -134,9 +134,7 @@ export class ConnectionTable {
     let closed = 0
     while (closed < closedForDescriptors && this.#closeLongestIdle()) closed += 1
     this.#context.meter.rejected('max_connections')
-    const now = performance.now()
-    if (now - this.#warned_ms < acceptWarning_ms) return
-    this.#warned_ms = now
+    if (this.#acceptFailures.happened() === undefined) return
     this.#context.log.warn(
       'http:accept',
       `a connection could not be accepted (${fault.message}); ${closed} idle connections were closed`,

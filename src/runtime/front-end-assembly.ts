@@ -49,7 +49,7 @@ import { Mailbox } from '../partition/mailbox/mailbox.js'
 import type { SweptReply } from '../partition/turn/commands.js'
 import { err, ok, type Result } from '../result.js'
 import type { Route } from '../storage/etcd/node-facts.js'
-import { ForwardLimit, MailboxCapacity } from '../threads/shared-memory/limits.js'
+import { ConnectionLimit, ForwardLimit, MailboxCapacity } from '../threads/shared-memory/limits.js'
 import { PartitionPosition } from '../threads/shared-memory/partition-position.js'
 import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints.js'
 import { SequenceCounter, transactions } from '../threads/shared-memory/sequences.js'
@@ -144,7 +144,11 @@ export async function openFront(
   }
   const front = among.value
   const others = front && { names: () => routes.others, of: (node: string) => front.courierOf(node) }
-  const listening = new ClientStreams(streams, others === undefined ? courier : new MergedStreams(courier, others))
+  const listening = new ClientStreams(
+    streams,
+    others === undefined ? courier : new MergedStreams(courier, others),
+    new ConnectionLimit(memory.connections),
+  )
   const behind = {
     measures,
     apiKeys,

@@ -2,6 +2,8 @@ import { EventEmitter } from 'node:events'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Outboxes } from '../../src/delivery/queue/outboxes.js'
+import type { NoticeStream } from '../../src/delivery/streams/notice-stream.js'
+import { LargeNotices } from '../../src/delivery/streams/stream-limits.js'
 import type { StreamInstruction, StreamReport } from '../../src/delivery/streams/stream-message.js'
 import { idOfPosition, positionOfId } from '../../src/delivery/streams/stream-position.js'
 import { Streams } from '../../src/delivery/streams/streams.js'
@@ -10,11 +12,16 @@ import { LineLog } from '../../src/observe/log/log.js'
 import { ok } from '../../src/result.js'
 import { Switches } from '../../src/threads/shared-memory/switches.js'
 import { never } from '../../src/time.js'
+import { Random } from '../replica/schedule.js'
 import { runs } from '../runs.js'
 import { notice, recipient, subscriptionId } from './given.js'
 import { coordinator, QueueUnderTest } from './given-queue.js'
 
 const id = subscriptionId(1)
+/** For large notices. */
+const room_bytes = 2 ** 20
+/** Most tests need one. */
+const subscriptions: readonly SubscriptionId[] = [id, ...[2, 3, 4, 5].map(subscriptionId)]
 
 interface Event {
   readonly id: string
@@ -80,6 +87,16 @@ class Client {
     return true
   }
 
+  /** Takes what has come until now; gives the number of notices. */
+  takeAll(): number {
+    let sum = 0
+    for (const notices of this.#untaken.splice(0)) {
+      sum += notices
+      this.#front.send({ kind: 'took', stream: this.number, notices })
+    }
+    return sum
+  }
+
   close(): void {
     if (this.ended === undefined) this.#front.send({ kind: 'closed', stream: this.number })
     this.end('closed')
@@ -99,15 +116,16 @@ class StreamsUnderTest {
   readonly streams: Streams
   readonly tested: QueueUnderTest
   readonly keys = new Map<string, string>()
+  readonly #subscriptions = new Map<string, SubscriptionId>()
   listening = 0
   #numbers = 0
 
-  constructor(limits: Partial<Limits> = {}) {
+  constructor(limits: Partial<Limits> = {}, large = new LargeNotices<NoticeStream>(room_bytes)) {
     this.tested = new QueueUnderTest({}, { streamReady: (ready) => this.streams.ready(ready) })
     const { queue, clock, known } = this.tested
     const switches = new Switches()
     this.streams = new Streams({
-      ...{ queue, clock, known: (outbox) => known[outbox] ?? 0, large_bytes: 2 ** 20 },
+      ...{ queue, clock, known: (outbox) => known[outbox] ?? 0, large },
       limits: { listeners: 10, kept_ms: 1e9, kept: 1e6, kept_bytes: 1e9, ...limits },
       outboxes: new Outboxes(
         [0, 1, coordinator].map((outbox) => ({
@@ -118,7 +136,10 @@ class StreamsUnderTest {
           before: () => [],
           head: () => undefined,
           holds: () => false,
-          at: (number) => notice(id, 'any', this.keys.get(`${outbox}-${number}`) ?? ''),
+          at: (number) => {
+            const name = `${outbox}-${number}`
+            return notice(this.#subscriptions.get(name) ?? id, 'any', this.keys.get(name) ?? '')
+          },
           stats: () => [],
           statsOf: () => undefined,
           ack: async () => true,
@@ -136,23 +157,24 @@ class StreamsUnderTest {
       meter: { attempted: () => undefined, listening: (streams) => (this.listening = streams) },
     })
     this.streams.connect(this.front)
-    queue.put(recipient(id, 'sse:', { expires: never }))
+    for (const each of subscriptions) queue.put(recipient(each, 'sse:', { expires: never }))
   }
 
-  arrive(outbox: number, key: string, size_bytes = 100): void {
+  arrive(outbox: number, key: string, size_bytes = 100, subscription = id): void {
     const { number } = this.tested.arrive(outbox, {
-      subscription: id,
+      subscription,
       orderingKey: { kind: 'entity', key },
       size_bytes,
     })
     this.keys.set(`${outbox}-${number}`, key)
+    this.#subscriptions.set(`${outbox}-${number}`, subscription)
   }
 
-  open(group?: string, after?: string, isExplicit = false): Client {
+  open(group?: string, after?: string, isExplicit = false, subscription = id): Client {
     this.#numbers += 1
     const client = new Client(this.front, this.#numbers, group)
     const position = after === undefined ? undefined : positionOfId(after)
-    this.front.send({ kind: 'open', stream: client.number, subscription: id, after: position, group, isExplicit })
+    this.front.send({ kind: 'open', stream: client.number, subscription, after: position, group, isExplicit })
     return client
   }
 
@@ -352,6 +374,158 @@ test('a client that takes too little of a large notice is cut off while another 
   if (other !== undefined) await takeAll(other)
   t.same(other?.events.map(({ key }) => key).toSorted(), ['a', 'b'], 'nothing is lost')
 })
+
+test('a client that takes too little is not cut off when the one that waited for the room has gone', async (t) => {
+  const under = new StreamsUnderTest()
+  const slow = under.open()
+  under.arrive(0, 'a', 900_000)
+  const other = under.open(undefined, undefined, false, subscriptionId(2))
+  under.arrive(0, 'b', 900_000, subscriptionId(2))
+  await microtasksOver()
+  t.same([slow.events.length, other.events.length], [1, 0])
+  under.tested.clock.advance(60_000)
+  other.close()
+  under.streams.sweep()
+  t.equal(slow.ended, undefined)
+})
+
+test('who waits for the room of a large notice gets it before those that come later', async (t) => {
+  const under = new StreamsUnderTest()
+  const busy = under.open()
+  for (let count = 0; count < 10; count += 1) under.arrive(0, 'a', 600_000)
+  const other = under.open(undefined, undefined, false, subscriptionId(2))
+  under.arrive(0, 'b', 900_000, subscriptionId(2))
+  await microtasksOver()
+  t.same([busy.events.length, other.events.length], [1, 0])
+  busy.take()
+  await microtasksOver()
+  t.same([busy.events.length, other.events.length], [1, 1])
+  other.take()
+  await microtasksOver()
+  t.equal(busy.events.length, 2)
+})
+
+/** A subscription with large and small notices, as its clients see it. */
+interface Listened {
+  readonly subscription: SubscriptionId
+  /** One that takes nothing is too slow in the end. */
+  readonly takes: boolean
+  client: Client
+  /** The sizes of the notices that are to be sent, and of those that the client has not taken. */
+  unsent: number[]
+  untaken: number[]
+  /** Since which step it waits for room. */
+  waits: number | undefined
+}
+
+/** Subscriptions that share the room for large notices, with clients that take, stand still, leave and come back by chance; gives what is wrong. */
+async function playRoom(seed: number, large: LargeNotices<NoticeStream>): Promise<{ wrong: string[]; slow: number }> {
+  const random = new Random(seed)
+  const under = new StreamsUnderTest({ kept: 0 }, large)
+  const wrong: string[] = []
+  let slow = 0
+  const open = (subscription: SubscriptionId) => under.open(undefined, undefined, false, subscription)
+  const all = subscriptions.map(
+    (subscription): Listened => ({
+      ...{ subscription, takes: random.chance(0.7), client: open(subscription) },
+      ...{ unsent: [], untaken: [], waits: undefined },
+    }),
+  )
+  const isLarge = (bytes: number): boolean => bytes > 65_536
+  const held = (): number =>
+    all.flatMap(({ untaken }) => untaken.filter(isLarge)).reduce((sum, bytes) => sum + bytes, 0)
+  const comesBack = (each: Listened): void => {
+    Object.assign(each, { unsent: [...each.untaken, ...each.unsent], untaken: [], waits: undefined })
+    each.client = open(each.subscription)
+  }
+  /** Notes what was sent since the last step. */
+  const look = (step: number): void => {
+    const since = all.map(({ waits }) => waits ?? step)
+    const sent = all.map((each) => {
+      const sizes = each.client.events.splice(0).map(() => each.unsent.shift() ?? 0)
+      each.untaken.push(...sizes)
+      if (sizes.length > 0) each.waits = undefined
+      return sizes.some(isLarge)
+    })
+    for (const [at, isSent] of sent.entries()) {
+      const isOvertaken = all.some(({ waits = step }) => waits < (since[at] ?? step))
+      if (isSent && isOvertaken) wrong.push('one that came later has got the room')
+    }
+    for (const each of all) {
+      const isFree = each.untaken.reduce((sum, bytes) => sum + bytes, 0) < 65_536
+      if (each.unsent.length > 0 && isFree) each.waits ??= step
+    }
+    const longest = Math.min(...all.map(({ waits = step }) => waits))
+    const firsts = all.filter(({ waits }) => waits === longest && longest < step)
+    // Which of them was the first within a step is not seen from here.
+    if (firsts.length > 0 && firsts.every(({ unsent }) => held() + (unsent[0] ?? 0) <= room_bytes)) {
+      wrong.push('there is room, and the first one waits')
+    }
+    if (held() > room_bytes && all.filter(({ untaken }) => untaken.some(isLarge)).length > 1)
+      wrong.push('there is no room')
+  }
+  for (let step = 1; step <= 200; step += 1) {
+    const each = all[random.below(all.length)]
+    if (each === undefined) break
+    const kind = random.below(20)
+    if (kind < 8) {
+      const bytes = random.chance(0.5) ? 100 : random.chance(0.05) ? 2 * room_bytes : 70_000 + random.below(800_000)
+      each.unsent.push(bytes)
+      under.arrive(0, 'a', bytes, each.subscription)
+    } else if (kind < 16) {
+      const taken = each.takes ? each.client.takeAll() : 0
+      each.untaken.splice(0, taken)
+    } else if (kind < 17) {
+      each.client.close()
+      comesBack(each)
+    } else {
+      under.tested.clock.advance(random.below(5000))
+      const areWaiting = all.some(({ waits }) => waits !== undefined)
+      under.streams.sweep()
+      for (const ended of all.filter(({ client }) => client.ended === 'slow')) {
+        slow += 1
+        if (!areWaiting) wrong.push('one is cut off that nobody waits for')
+        comesBack(ended)
+      }
+    }
+    await microtasksOver()
+    look(step)
+  }
+  return { wrong, slow }
+}
+
+class KeepsThoseThatLeft extends LargeNotices<NoticeStream> {
+  override leave(): void {}
+}
+
+/** Whoever asks gets room, as long as there is any. */
+class HasNoOrder extends LargeNotices<NoticeStream> {
+  override take(client: NoticeStream, bytes: number): boolean {
+    for (const each of this.waiting) this.leave(each)
+    return super.take(client, bytes)
+  }
+}
+
+test('those that wait for the room of large notices get it in their order, and only those are cut off that others wait for', async (t) => {
+  let sum = 0
+  for (let seed = 1; seed <= runs(1000); seed += 1) {
+    const { wrong, slow } = await playRoom(seed, new LargeNotices(room_bytes))
+    if (wrong.length > 0) throw new Error(`seed ${seed}: ${wrong[0]}`)
+    sum += slow
+  }
+  t.ok(sum > 0, `${sum} were cut off`)
+})
+
+for (const Faulty of [KeepsThoseThatLeft, HasNoOrder]) {
+  test(`the schedules find a fault in the room of large notices: ${Faulty.name}`, async (t) => {
+    let found: number | undefined
+    for (let seed = 1; seed <= 300 && found === undefined; seed += 1) {
+      if ((await playRoom(seed, new Faulty(room_bytes))).wrong.length > 0) found = seed
+    }
+    t.not(found, undefined)
+    t.comment(`found by seed ${found}`)
+  })
+}
 
 test('an entity stays with its client of a group, and the others get their share', async (t) => {
   const under = new StreamsUnderTest()

@@ -9,6 +9,7 @@ import { LineLog } from '../../src/observe/log/log.js'
 import { traceArea } from '../../src/observe/log/trace.js'
 import type { SentRequest } from '../../src/observe/measure/service-metrics.js'
 import { err, ok, type Result } from '../../src/result.js'
+import { noSteps, type Steps } from '../../src/slices.js'
 import { logLevels, Switches } from '../../src/threads/shared-memory/switches.js'
 import { during, until } from '../until.js'
 
@@ -67,10 +68,10 @@ function request(provider: string, body = '{}'): ProviderRequest {
 }
 
 /** Reads the body as it stands; only an empty one is none. */
-const whole = async ({ body }: ProviderResponse): Promise<Result<string, ProviderFailure>> =>
-  body === '' ? err({ kind: 'responseEmpty' }) : ok(body)
+const whole = ({ body }: ProviderResponse): Steps<Result<string, ProviderFailure>> =>
+  noSteps(body === '' ? err({ kind: 'responseEmpty' }) : ok(body))
 
-const unreadable = async (): Promise<Result<string, ProviderFailure>> => err({ kind: 'responseUnreadable' })
+const unreadable = (): Steps<Result<string, ProviderFailure>> => noSteps(err({ kind: 'responseUnreadable' }))
 
 test('the operation goes behind the path of what is registered, which is a slash without one; a query of it stays', async (t) => {
   const targets: unknown[] = []
@@ -275,6 +276,27 @@ test('closing gives up what is under way', async (t) => {
   await new Promise((resolve) => server.once('request', resolve))
   await providers.close()
   t.match(await requests, { ok: false, error: { kind: 'unreachable' } })
+})
+
+test('a response is read in slices: between them the thread does what else there is to do', async (t) => {
+  const { url } = await listening(t, (_, outgoing) => void outgoing.end('good'))
+  const { providers } = opened(t)
+  let [turns, isRead] = [0, false]
+  const turn = (): void => {
+    turns += 1
+    if (!isRead) setImmediate(turn)
+  }
+  function* slowly({ body }: ProviderResponse): Steps<Result<string, ProviderFailure>> {
+    setImmediate(turn)
+    for (let steps = 0; steps < 3; steps += 1) {
+      const until_ms = performance.now() + 6
+      while (performance.now() < until_ms);
+      yield
+    }
+    isRead = true
+    return ok(`${body} after ${turns} turns`)
+  }
+  t.same(await providers.ask(request(url), slowly), { ok: true, value: 'good after 3 turns' })
 })
 
 test('responses take room together, in however small pieces they come; the last of it is the last that is read', async (t) => {

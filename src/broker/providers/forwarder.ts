@@ -25,10 +25,11 @@ import type {
   ProviderResponse,
 } from './provider-request.js'
 import type { Providers } from './providers.js'
+import type { ShownEntity } from './query-plan.js'
 
 /** How requests are forwarded to providers [subscriptions 8]. */
 export interface Forwarding {
-  readonly providers: Pick<Providers, 'ask' | 'responseBudget'>
+  readonly providers: Pick<Providers, 'ask' | 'responseBudget' | 'leftOut'>
   /** By the form that a registration names. */
   readonly formats: ProviderFormats
   /** Names the broker to others, the same in all of its threads. */
@@ -50,7 +51,11 @@ export interface ForwardingServices {
 interface ForwardedOperation<Forward, Read> {
   readonly operation: ProviderOperation
   readonly message: (format: ProviderFormat, forward: Forward) => ProviderMessage
-  readonly read: (format: ProviderFormat, response: ProviderResponse) => Promise<Result<Read, ProviderFailure>>
+  readonly read: (
+    format: ProviderFormat,
+    response: ProviderResponse,
+    forward: Forward,
+  ) => Steps<Result<Read, ProviderFailure>>
 }
 
 /** The outcome of one forwarded request. */
@@ -160,6 +165,11 @@ export class Forwarder {
     }
   }
 
+  /** An entity in a response is not used: it has more than an entity may have here. */
+  leftOut({ provider }: AddressedRequest, entity: ShownEntity): void {
+    this.#forwarding.providers.leftOut(provider, entity, lineContextOf(this.#request))
+  }
+
   /** A query ends with its client. An update does not: what was begun is finished. */
   #gone(): AbortSignal {
     const { client } = this.#request
@@ -189,7 +199,7 @@ export class Forwarder {
       const headers = this.#headers(format)
       const request = { provider, registration, operation, headers, ...message(format, forward), context, gone }
       const responded = providers
-        .ask(request, (response) => read(format, response), this.#budget)
+        .ask(request, (response) => read(format, response, forward), this.#budget)
         .finally(() => origins.answered(forward))
       forwarded.push(responded.then((response) => ({ forward, response })))
     }

@@ -1,6 +1,7 @@
 import type { EntityId, EntityType } from '../../model/context/entity.js'
 import type { GivenAttribute } from '../../model/context/update.js'
 import type { Result } from '../../result.js'
+import type { Steps } from '../../slices.js'
 import type { StatusText } from '../operations/api.js'
 import type { NgsiForm, ProviderFailure, ProviderResponse } from './provider-request.js'
 import type { QueryForward, ShownEntity } from './query-plan.js'
@@ -51,7 +52,7 @@ export interface ResponseElement extends ResponseEntity {
 }
 
 /**
- * The form of requests to providers and of their responses. Parsing is asynchronous: responses may be long, and other requests
+ * The form of requests to providers and of their responses. Responses are read in steps: they may be long, and other requests
  * have their turn meanwhile [subscriptions 8.2, 8.3], [NGSIv2 subscriptions 11.2, 11.3].
  */
 export interface ProviderFormat {
@@ -60,9 +61,9 @@ export interface ProviderFormat {
   readonly readQuery: (
     response: ProviderResponse,
     client: NgsiForm,
-  ) => Promise<Result<ParsedQueryResponse, ProviderFailure>>
+  ) => Steps<Result<ParsedQueryResponse, ProviderFailure>>
   readonly update: (forward: UpdateForward) => ProviderMessage
-  readonly readUpdate: (response: ProviderResponse) => Promise<Result<ParsedUpdateResponse, ProviderFailure>>
+  readonly readUpdate: (response: ProviderResponse) => Steps<Result<ParsedUpdateResponse, ProviderFailure>>
   /** The correlator of the nth request, from 1, that is forwarded for one of a client. */
   readonly correlator: (correlator: string, nth: number) => string
 }

@@ -1,4 +1,6 @@
+import type { Entity } from '../../model/context/entity.js'
 import type { RegistrationId } from '../../model/registration/registration.js'
+import { FrequentEvent } from '../../observe/log/frequent-event.js'
 import type { LineContext, Log } from '../../observe/log/log.js'
 import { payloadShown, urlWithoutSecrets } from '../../observe/log/secrets.js'
 import type { TraceArea } from '../../observe/log/trace.js'
@@ -95,6 +97,7 @@ export function urlText(request: ProviderRequest): string {
 export class ProviderLines {
   readonly #log: Log
   readonly #shown_bytes: () => number
+  readonly #leftOut = new FrequentEvent()
 
   constructor(log: Log, shown_bytes: () => number) {
     this.#log = log
@@ -116,6 +119,16 @@ export class ProviderLines {
       this.#maybe(request, 'forward.error', () => `${shownUrl(request)} failed: ${failure}`)
     }
     if (this.#log.shows('INFO')) this.#info(request, response?.body ?? '', status)
+  }
+
+  /** An entity in a response is not used, since it has more than an entity may have here. Its id may be long, so it comes last. */
+  leftOut(provider: string, { id, type }: Pick<Entity, 'id' | 'type'>, context: LineContext): void {
+    const number = this.#leftOut.happened()
+    if (number === undefined) return
+    const which = number === 1 ? 'an entity' : `the last of ${number} entities`
+    const limits = 'more attributes, metadata or values than an entity may have here'
+    const what = `${which} that providers gave is left out of responses: it has ${limits}`
+    this.#log.warn('forward:large', `${what}; ${urlWithoutSecrets(provider)} gave ${id} (${type})`, undefined, context)
   }
 
   #info(request: ProviderRequest, body: string, status: number | string | undefined): void {

@@ -2,12 +2,14 @@ import { BodyBuffer } from '../../body-buffer.js'
 import { Destinations } from '../../delivery/http-client/destinations.js'
 import { HttpClient } from '../../delivery/http-client/http-client.js'
 import { GivenUp, reasonOfFault, timedOut } from '../../delivery/http-client/response-handler.js'
+import type { Entity } from '../../model/context/entity.js'
 import type { RegistrationId } from '../../model/registration/registration.js'
-import type { Log } from '../../observe/log/log.js'
+import type { LineContext, Log } from '../../observe/log/log.js'
 import type { CounterName } from '../../observe/measure/counters.js'
 import type { ForwardedResult } from '../../observe/measure/figures.js'
 import type { SentRequest } from '../../observe/measure/service-metrics.js'
 import { err, ok, type Result } from '../../result.js'
+import { inSlices, type Steps } from '../../slices.js'
 import type { Nanoseconds } from '../../time.js'
 import { whenOver } from '../../time-limit.js'
 import { ProviderPermits, ResponseBudget } from './limits.js'
@@ -94,7 +96,7 @@ export class Providers {
     return new ResponseBudget(this.#responseLimit_bytes, this.#budget)
   }
 
-  /** Asks a provider. `read` parses its response, whatever the status. */
+  /** Asks a provider. `read` parses its response, whatever the status; it may be long, so that is done in slices. */
   async ask<Read>(
     request: ProviderRequest,
     read: ReadResponse<Read>,
@@ -105,10 +107,15 @@ export class Providers {
     const begun = process.hrtime.bigint()
     const response = await this.#send(numbered, budget)
     if (response.ok) this.#settings.count(receivedCounters[request.operation])
-    const result = response.ok ? await read(response.value) : response
+    const result = response.ok ? await inSlices(read(response.value)) : response
     this.#settings.measured?.(resultOf(numbered, result), process.hrtime.bigint() - begun)
     this.#report(numbered, response, result)
     return result
+  }
+
+  /** Logs that an entity in a response is not used, since it has more than an entity may have here. */
+  leftOut(provider: string, entity: Pick<Entity, 'id' | 'type'>, context: LineContext): void {
+    this.#lines.leftOut(provider, entity, context)
   }
 
   /** Gives up the requests under way. */
@@ -190,7 +197,7 @@ function withoutMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text
 }
 
-type ReadResponse<Read> = (response: ProviderResponse) => Promise<Result<Read, ProviderFailure>>
+type ReadResponse<Read> = (response: ProviderResponse) => Steps<Result<Read, ProviderFailure>>
 
 /** The length of a request as sent, with what the HTTP client adds to its head. */
 function sentBytes(url: URL, headers: ProviderRequest['headers'], body: Buffer): number {

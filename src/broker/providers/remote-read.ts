@@ -2,7 +2,7 @@ import type { Options } from '../../flags/settings.js'
 import { maxAttributes, maxMetadata, maxValues, metadataOf, valuesIn } from '../../model/context/entity-size.js'
 import { gathered, type Page } from '../../model/context/query.js'
 import { ok, type Result } from '../../result.js'
-import { Slices } from '../../slices.js'
+import { Slices, type Steps } from '../../slices.js'
 import type { Call } from '../operations/operation.js'
 import type { Broker, Unavailable } from '../services/broker.js'
 import { type Forwarder, type ForwardingServices, type ForwardResult, forwarderOf } from './forwarder.js'
@@ -180,7 +180,10 @@ class Reading {
       {
         operation: 'query',
         message: (format, forward: ReadForward) => format.query(forward, forward.page),
-        read: async (format, response) => withinLimits(await format.readQuery(response, this.#read.form)),
+        read: (format, response, forward) => {
+          const read = format.readQuery(response, this.#read.form)
+          return withinLimits(read, (entity) => this.#forwarder.leftOut(forward, entity))
+        },
       },
       [...groupOf.keys()],
     )
@@ -224,13 +227,22 @@ function inTurn(group: ReadGroup): { readonly first: ReadGroup; readonly rest: r
 }
 
 /** A provider is not trusted: an entity with more than one may have here is left out, since it would be shown in one piece. */
-function withinLimits(
-  read: Result<ParsedQueryResponse, ProviderFailure>,
-): Result<ParsedQueryResponse, ProviderFailure> {
+function* withinLimits(
+  reading: Steps<Result<ParsedQueryResponse, ProviderFailure>>,
+  leftOut: (entity: ShownEntity) => void,
+): Steps<Result<ParsedQueryResponse, ProviderFailure>> {
+  const read = yield* reading
   if (!read.ok) return read
-  const elements = read.value.elements.filter(
-    ({ attributes }) =>
-      attributes.length <= maxAttributes && metadataOf(attributes) <= maxMetadata && valuesIn(attributes) <= maxValues,
-  )
+  const elements: ShownEntity[] = []
+  for (const element of read.value.elements) {
+    if (isWithinLimits(element)) elements.push(element)
+    else leftOut(element)
+    yield
+  }
   return ok({ ...read.value, elements })
+}
+
+function isWithinLimits({ attributes }: ShownEntity): boolean {
+  if (attributes.length > maxAttributes) return false
+  return metadataOf(attributes) <= maxMetadata && valuesIn(attributes) <= maxValues
 }

@@ -11,6 +11,7 @@ import { isBoundTo } from '../../model/context/scope-headers.js'
 import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
 import { streamReference } from '../../model/subscription/targets.js'
 import { err, ok, type Result } from '../../result.js'
+import type { ConnectionLimit } from '../../threads/shared-memory/limits.js'
 import type { ApiRequest, ApiResponse, BodyStream, Client } from '../operations/api.js'
 import type { Call, OperationParts } from '../operations/operation.js'
 import {
@@ -171,6 +172,9 @@ interface StreamTimes {
 
 const usualTimes: StreamTimes = { beginning_ms: 10_000, ending_ms: 10_000 }
 
+/** The connections that the streams of this node may take. */
+type StreamRoom = Pick<ConnectionLimit, 'takeStream' | 'releaseStream'>
+
 /** The stream of one client. */
 interface Listening {
   /** What has come before the client was served. */
@@ -188,13 +192,15 @@ const encoder = new TextEncoder()
 export class ClientStreams implements StreamService {
   readonly #bodies: EventStreams
   readonly #couriers: StreamingCourier
+  readonly #room: StreamRoom
   readonly #times: StreamTimes
   readonly #listening = new Set<Listening>()
 
   /** `bodies` are the streams of the front end, of whatever kind. */
-  constructor(bodies: EventStreams, couriers: StreamingCourier, times = usualTimes) {
+  constructor(bodies: EventStreams, couriers: StreamingCourier, room: StreamRoom, times = usualTimes) {
     this.#bodies = bodies
     this.#couriers = couriers
+    this.#room = room
     this.#times = times
   }
 
@@ -204,8 +210,12 @@ export class ClientStreams implements StreamService {
     const listening: Listening = {
       ...{ early: [], queue: undefined, cut: undefined, stream: undefined, late: undefined },
     }
+    if (!this.#room.takeStream()) return err('full')
     const opened = await this.#couriers.open(request, (piece) => this.#take(listening, piece))
-    if (!opened.ok) return opened
+    if (!opened.ok) {
+      this.#room.releaseStream()
+      return opened
+    }
     listening.stream = opened.value
     listening.late = setTimeout(() => this.#leave(listening), this.#times.beginning_ms).unref()
     this.#listening.add(listening)
@@ -259,6 +269,8 @@ export class ClientStreams implements StreamService {
 
   #leave(listening: Listening): void {
     clearTimeout(listening.late)
-    if (this.#listening.delete(listening)) listening.stream?.close()
+    if (!this.#listening.delete(listening)) return
+    this.#room.releaseStream()
+    listening.stream?.close()
   }
 }

@@ -21,7 +21,7 @@ export interface NoticeStreamParts {
   readonly group: string | undefined
   readonly isExplicit: boolean
   readonly limits: StreamLimits
-  readonly large: LargeNotices
+  readonly large: LargeNotices<NoticeStream>
   readonly steady_ms: () => number
   /** How many notices were sent on all streams, with the one that is sent now. */
   readonly ordinal: () => number
@@ -31,7 +31,7 @@ export interface NoticeStreamParts {
   readonly post: (text: string, notices: number) => void
   /** A notice counts as arrived; `waited` from when it was made until it was sent. */
   readonly arrived: (notice: QueuedNotice, waited: Nanoseconds) => void
-  /** Others may have waited for the room of large notices. */
+  /** Those that wait for the room of large notices may have it now. */
   readonly roomFreed: () => void
 }
 
@@ -132,7 +132,7 @@ export class NoticeStream {
 
   #maySend({ sent_bytes }: QueuedNotice): boolean {
     if (this.#posted.size >= onTheWay.notices || this.#posted_bytes >= onTheWay.bytes) return false
-    return this.#parts.large.take(sent_bytes)
+    return this.#parts.large.take(this, sent_bytes)
   }
 
   #forget(notice: QueuedNotice): void {
@@ -141,7 +141,9 @@ export class NoticeStream {
   }
 
   #giveRoom({ sent_bytes }: QueuedNotice): void {
-    if (this.#parts.large.give(sent_bytes)) this.#parts.roomFreed()
+    const { large, roomFreed } = this.#parts
+    large.give(sent_bytes)
+    if (large.waiting.size > 0) roomFreed()
   }
 
   /** The client was handed this many more notices. */
@@ -192,6 +194,8 @@ export class NoticeStream {
   /** It is over: gives what has not arrived. */
   close(): readonly QueuedNotice[] {
     const left: QueuedNotice[] = []
+    this.#parts.large.leave(this)
+    this.#parts.roomFreed()
     for (let sent = this.#taken.shift(); sent !== undefined; sent = this.#taken.shift()) left.push(sent.notice)
     for (let sent = this.#posted.shift(); sent !== undefined; sent = this.#posted.shift()) {
       this.#giveRoom(sent.notice)

@@ -10,38 +10,44 @@ export interface StreamLimits {
 /** What may be on the way to one client. A single notice may be larger, if there is room for it. */
 export const onTheWay = { notices: 256, bytes: 64 * 1024 } as const
 
-/** Notices that are larger than what may be on the way to each client share this room, over all clients. */
-export class LargeNotices {
+/**
+ * Notices that are larger than what may be on the way to each client share this room, over all clients. A client that finds too little of
+ * it waits, and gets it before those that come later.
+ */
+export class LargeNotices<Client extends object> {
   readonly #limit_bytes: number
+  readonly #waiting = new Set<Client>()
   #held_bytes = 0
-  #isShort = false
 
   constructor(limit_bytes: number) {
     this.#limit_bytes = limit_bytes
   }
 
-  /** Whether a notice waits for room. */
-  get isShort(): boolean {
-    return this.#isShort
+  /** The clients that wait for room, in their order. */
+  get waiting(): ReadonlySet<Client> {
+    return this.#waiting
   }
 
-  /** Takes room for a notice; one that is larger than all the room there is goes alone. */
-  take(bytes: number): boolean {
+  /** Takes room for a notice, or has its client wait; a notice that is larger than all the room there is goes alone. */
+  take(client: Client, bytes: number): boolean {
     if (bytes <= onTheWay.bytes) return true
-    if (this.#held_bytes > 0 && this.#held_bytes + bytes > this.#limit_bytes) {
-      this.#isShort = true
+    const [first = client] = this.#waiting
+    if (first !== client || (this.#held_bytes > 0 && this.#held_bytes + bytes > this.#limit_bytes)) {
+      this.#waiting.add(client)
       return false
     }
+    this.#waiting.delete(client)
     this.#held_bytes += bytes
     return true
   }
 
-  /** Gives back what was taken; says whether others may have waited for it. */
-  give(bytes: number): boolean {
-    if (bytes <= onTheWay.bytes) return false
-    this.#held_bytes -= bytes
-    // Those that wait try again.
-    this.#isShort = false
-    return true
+  /** Gives back what was taken. */
+  give(bytes: number): void {
+    if (bytes > onTheWay.bytes) this.#held_bytes -= bytes
+  }
+
+  /** A client waits no longer. */
+  leave(client: Client): void {
+    this.#waiting.delete(client)
   }
 }

@@ -6,7 +6,7 @@ import type { DeliveryQueue } from '../queue/delivery-queue.js'
 import type { QueueClock, SubscriptionQueue } from '../queue/subscription-queue.js'
 import { isCovered, NoticeStream } from './notice-stream.js'
 import { StreamGroup } from './stream-group.js'
-import { LargeNotices, type StreamLimits } from './stream-limits.js'
+import type { LargeNotices, StreamLimits } from './stream-limits.js'
 import type { StreamEnd, StreamInstruction, StreamRefusal, StreamReport, StreamRequest } from './stream-message.js'
 import type { StreamPosition } from './stream-position.js'
 import { StreamPositions } from './stream-positions.js'
@@ -16,8 +16,8 @@ export interface StreamsParts extends EventParts {
   readonly queue: DeliveryQueue
   readonly clock: QueueClock
   readonly limits: StreamLimits
-  /** Bytes of large notices that may be on the way to all clients. */
-  readonly large_bytes: number
+  /** The room for those that are on the way to all clients. */
+  readonly large: LargeNotices<NoticeStream>
   /** The number of the last notice of an outbox that has arrived. */
   readonly known: (outbox: number) => number
 }
@@ -47,7 +47,6 @@ interface Opened {
  */
 export class Streams {
   readonly #parts: StreamsParts
-  readonly #large: LargeNotices
   readonly #positions: StreamPositions
   readonly #ports = new Map<StreamPort, Map<number, Opened>>()
   readonly #groups = new Map<SubscriptionId, StreamGroup>()
@@ -58,7 +57,6 @@ export class Streams {
 
   constructor(parts: StreamsParts) {
     this.#parts = parts
-    this.#large = new LargeNotices(parts.large_bytes)
     this.#positions = new StreamPositions(parts.brokerId, parts.outboxes.all.length, parts.known)
   }
 
@@ -113,7 +111,7 @@ export class Streams {
       if ((this.#parts.queue.recipient(id)?.expires ?? 0) <= at) this.end(id, 'expired')
       else for (const stream of members) stream.expire()
     }
-    if (!this.#large.isShort) return
+    if (this.#parts.large.waiting.size === 0) return
     for (const opened of [...this.#opened.values()]) if (opened.stream.isSlow) this.#end(opened, 'slow')
   }
 
@@ -195,9 +193,9 @@ export class Streams {
     { subscription, group, isExplicit }: { subscription: SubscriptionId; group: StreamGroup; isExplicit: boolean },
   ): NoticeStream {
     this.#serials += 1
-    const { limits, clock, queue } = this.#parts
+    const { limits, clock, queue, large } = this.#parts
     return new NoticeStream({
-      ...{ subscription, serial: this.#serials, group: group.name, isExplicit, limits, large: this.#large },
+      ...{ subscription, serial: this.#serials, group: group.name, isExplicit, limits, large },
       steady_ms: clock.steady_ms,
       ordinal: () => this.#positions.nextOrdinal(),
       event: (notice, stream) => {
@@ -211,10 +209,15 @@ export class Streams {
         const own = queue.streamed(subscription)
         if (own !== undefined) queue.arrived(own, notice, waited)
       },
-      roomFreed: () => {
-        for (const id of this.#groups.keys()) this.ready(id)
-      },
+      roomFreed: () => this.#roomFreed(),
     })
+  }
+
+  /** The first one that waits has the others go on after it, see `sendDue`. */
+  #roomFreed(): void {
+    const [first] = this.#parts.large.waiting
+    const opened = first && this.#opened.get(first)
+    if (opened !== undefined) this.ready(opened.subscription)
   }
 
   /** A client that comes back has what was sent before: its next position says so as well. */
@@ -262,6 +265,13 @@ export class Streams {
     const due = [...this.#due]
     this.#due.clear()
     for (const id of due) this.#send(id)
+    const { waiting } = this.#parts.large
+    for (const stream of waiting) {
+      const opened = this.#opened.get(stream)
+      if (opened !== undefined) this.#send(opened.subscription)
+      // All others are behind it.
+      if (waiting.has(stream)) break
+    }
   }
 
   #send(id: SubscriptionId): void {

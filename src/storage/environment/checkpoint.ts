@@ -17,7 +17,7 @@ import {
   transactionOf,
   written,
 } from './checkpoint-file.js'
-import { type EnvironmentSettings, openRoot } from './environment.js'
+import { type EnvironmentSettings, openRoot, orClose } from './environment.js'
 import { pinOf } from './file-pin.js'
 import { pageSizeOf } from './page-layout.js'
 
@@ -49,13 +49,20 @@ export class Checkpoints {
 
   /**
    * Opens the environment in a folder as its only writer. Throws when the files cannot be opened, and when that of the checkpoints
-   * is damaged.
+   * is damaged; nothing stays open then.
    */
   static open(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>): Checkpoints {
     const kept = keptCheckpoint(path)
     if (!kept.ok) throw new Error(kept.error.reason)
-    const checkpoints = new Checkpoints(path, openRoot(path, { ...settings, readOnly: false }), kept.value?.number ?? 0)
-    checkpoints.#takeOver(kept.value)
+    const root = openRoot(path, { ...settings, readOnly: false })
+    const checkpoints = orClose(
+      () => new Checkpoints(path, root, kept.value?.number ?? 0),
+      () => void root.close(),
+    )
+    orClose(
+      () => checkpoints.#takeOver(kept.value),
+      () => checkpoints.abandon(),
+    )
     return checkpoints
   }
 
@@ -64,8 +71,16 @@ export class Checkpoints {
     this.#number = number
     this.#data = join(path, 'data.mdb')
     this.#descriptor = openSync(this.#data, 'r')
-    this.#file = new CheckpointFile(path)
-    this.#pins.push(pinOf(root))
+    this.#file = orClose(
+      () => new CheckpointFile(path),
+      () => closeSync(this.#descriptor),
+    )
+    this.#pins.push(
+      orClose(
+        () => pinOf(root),
+        () => this.#closeFiles(),
+      ),
+    )
   }
 
   /**
@@ -75,12 +90,7 @@ export class Checkpoints {
   #takeOver(kept: KeptCheckpoint | undefined): void {
     const metas = metasOf(this.#descriptor)
     if (kept === undefined || (metas && transactionOf(metas) === kept.transaction)) return
-    try {
-      this.takeSync(kept.note)
-    } catch (fault) {
-      this.close()
-      throw fault
-    }
+    this.takeSync(kept.note)
   }
 
   /** Whether a checkpoint is under way: no other may begin. */
@@ -135,6 +145,12 @@ export class Checkpoints {
     this.#state = 'closed'
     for (const pin of this.#pins.splice(0)) pin.done()
     if (!isUnderWay) this.#closeFiles()
+  }
+
+  /** Closes the environment too: whoever opened it cannot use it. */
+  abandon(): void {
+    this.close()
+    void this.root.close()
   }
 
   get #isClosed(): boolean {

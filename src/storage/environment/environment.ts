@@ -97,6 +97,16 @@ export function openRoot(path: string, settings: EnvironmentSettings, flushes = 
   })
 }
 
+/** Carries out a step of opening. If it throws, what was opened before is closed. */
+export function orClose<Opened>(open: () => Opened, close: () => void): Opened {
+  try {
+    return open()
+  } catch (fault) {
+    close()
+    throw fault
+  }
+}
+
 /** The figures of LMDB that the broker uses; the library has no type for them. */
 export interface Figures {
   readonly entryCount: number

@@ -15,6 +15,7 @@ import { LogScan, parsePosition, positionText } from '../wal/log-scan.js'
 import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import { type Checkpoints, readCheckpoint } from './checkpoint.js'
 import { faultOf } from './disk-fault.js'
+import { orClose } from './environment.js'
 import { FilePin } from './file-pin.js'
 import { writeInTransaction } from './write-transaction.js'
 
@@ -81,12 +82,7 @@ export class LoggedEnvironment {
     this.#applied = numberOf(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
     this.#noted = this.#applied
     this.#checkpoints = parts.checkpoints
-    try {
-      this.#wal = this.#opened()
-    } catch (fault) {
-      this.#checkpoints.close()
-      throw fault
-    }
+    this.#wal = this.#opened()
     this.#checkpointed = this.#applied
     this.#timer = setInterval(() => this.#checkpointIfDue(), checkpoint_ms)
     this.#timer.unref()
@@ -218,14 +214,26 @@ export class LoggedEnvironment {
     this.#wal.close()
   }
 
+  /** Closes the log and the environment as they are, since what the log has cannot be applied. */
+  abandon(): void {
+    clearInterval(this.#timer)
+    this.#wal.close()
+    this.#checkpoints.abandon()
+  }
+
   #opened(): NotedLog {
     const { path, openLog } = this.#parts
     if (openLog === undefined) return this.#openedFiles()
     const wal = openLog(this.#applied)
-    this.#checkpoints.takeSync(wal.note)
-    // The records there were applied before the folder joined its cluster.
-    rmSync(join(path, 'log'), { recursive: true, force: true })
-    return wal
+    return orClose(
+      () => {
+        this.#checkpoints.takeSync(wal.note)
+        // The records there were applied before the folder joined its cluster.
+        rmSync(join(path, 'log'), { recursive: true, force: true })
+        return wal
+      },
+      () => wal.close(),
+    )
   }
 
   #openedFiles(): LocalLog {
@@ -256,13 +264,20 @@ export class LoggedEnvironment {
         `${cut_bytes} bytes at the end of ${folder.path} were cut: a record that was not acknowledged`,
       )
     }
+    return orClose(
+      () => this.#readFromApplied(wal),
+      () => wal.close(),
+    )
+  }
+
+  /** The log is read from behind what is applied. */
+  #readFromApplied(wal: LocalLog): LocalLog {
     const position = wal.positionOf(this.#applied)
     if (position === undefined) {
       throw new DamagedRecord(
-        `${path}/data.mdb has applied record ${this.#applied}, which its log does not have: ${wayOut}`,
+        `${this.#parts.path}/data.mdb has applied record ${this.#applied}, which its log does not have: ${wayOut}`,
       )
     }
-    // The log is read from behind what is applied.
     this.#checkpoints.takeSync(positionText(position))
     return wal
   }
@@ -273,8 +288,13 @@ export class LoggedEnvironment {
       throw new DamagedRecord(`${folder.path} holds records, but the checkpoint beside it is missing: ${wayOut}`)
     }
     const wal = LocalLog.begin(folder, this.#applied, settings)
-    this.#checkpoints.takeSync(positionText(wal.position))
-    return wal
+    return orClose(
+      () => {
+        this.#checkpoints.takeSync(positionText(wal.position))
+        return wal
+      },
+      () => wal.close(),
+    )
   }
 
   /**

@@ -2,6 +2,7 @@ import { DiskFault, StorageFull } from '../../faults.js'
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import { faultOf } from '../environment/disk-fault.js'
 import { DiskRoom } from '../environment/disk-room.js'
+import { orClose } from '../environment/environment.js'
 import { LoggedEnvironment, type LoggedParts } from '../environment/logged-environment.js'
 import type { PinnedCommit, PinPurpose, Pins } from '../records/store.js'
 import { type Appended, appendFault, type LogRecord, type LogSequence, type NotedLog } from '../wal/record-log.js'
@@ -18,11 +19,17 @@ export abstract class LoggedStore<Content> implements Pins {
   protected readonly logged: LoggedEnvironment
   readonly #close: () => Promise<void>
 
-  /** Opens the log; to be followed by `recover`. `inFile_bytes` gives the free pages of the environment's file. */
+  /**
+   * Opens the log; to be followed by `recover`. Both close the environment when they throw. `inFile_bytes` gives the free pages of the environment's
+   * file.
+   */
   protected constructor(parts: LoggedParts, outbox: Outbox, keepFree_bytes: number, inFile_bytes: () => number) {
     this.path = parts.path
     this.outbox = outbox
-    this.logged = new LoggedEnvironment(parts, () => this.applyPublished())
+    this.logged = orClose(
+      () => new LoggedEnvironment(parts, () => this.applyPublished()),
+      () => parts.checkpoints.abandon(),
+    )
     this.disk = new DiskRoom(parts.path, keepFree_bytes, () => (this.logged.isCheckpointed ? inFile_bytes() : 0))
     this.#close = () => parts.checkpoints.root.close()
   }
@@ -100,7 +107,10 @@ export abstract class LoggedStore<Content> implements Pins {
 
   /** Applies the records that the store lacks. */
   protected recover(): void {
-    this.logged.recover((bytes) => this.write(this.decode(bytes)))
+    orClose(
+      () => this.logged.recover((bytes) => this.write(this.decode(bytes))),
+      () => this.logged.abandon(),
+    )
   }
 
   /**

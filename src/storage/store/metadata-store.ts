@@ -10,7 +10,7 @@ import type { Log } from '../../observe/log/log.js'
 import { type Packed, packedTexts } from '../../threads/shared-memory/packed.js'
 import type { Milliseconds } from '../../time.js'
 import { Checkpoints } from '../environment/checkpoint.js'
-import { openDatabase, type WriterSettings } from '../environment/environment.js'
+import { openDatabase, orClose, type WriterSettings } from '../environment/environment.js'
 import type { LoggedParts } from '../environment/logged-environment.js'
 import { numberOf, storedAs } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
@@ -60,11 +60,26 @@ interface MetadataOwnership {
   fenced(): void
 }
 
+/** The databases of the coordinator's environment. */
+function heldIn({ root }: Checkpoints, path: string) {
+  const databases = {
+    subscriptions: openDatabase(root, 'subscriptions'),
+    ticks: openDatabase(root, 'ticks'),
+    registrations: openDatabase(root, 'registrations'),
+    availability: openDatabase(root, 'availability'),
+  }
+  return { databases, outbox: new Outbox(openOutbox(root), path) }
+}
+
 /** The metadata store: the coordinator's data in an environment of its own, of which this is the only writer. */
 export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
   /** [id] to its record; of `ticks` the moment when the last one of a subscription was due. */
   readonly #databases: Readonly<Record<MetadataDatabase, Database<string, Key>>>
   readonly #broken: (reason: string) => void
+  /**
+   * Bounded by those who wait: one change of each request with a permit, of each subscription that ticks or is disabled, and one batch
+   * of acks.
+   */
   #waiting: Waiting[] = []
   /** The queue of writes. */
   readonly #turns = new InTurn()
@@ -80,17 +95,16 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
     writing?: LoggedParts['writing'],
   ) {
     const checkpoints = Checkpoints.open(path, settings)
-    const outbox = openOutbox(checkpoints.root)
+    const { databases, outbox } = orClose(
+      () => heldIn(checkpoints, path),
+      () => checkpoints.abandon(),
+    )
+    const { facts } = outbox.databases
     const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
-    const logged = { path, checkpoints, facts: outbox.facts, durable, log, failed, openLog, writing }
-    super(logged, new Outbox(outbox, path), keepFree_bytes, () => 0)
+    const logged = { path, checkpoints, facts, durable, log, failed, openLog, writing }
+    super(logged, outbox, keepFree_bytes, () => 0)
     this.#broken = broken
-    this.#databases = {
-      subscriptions: openDatabase(checkpoints.root, 'subscriptions'),
-      ticks: openDatabase(checkpoints.root, 'ticks'),
-      registrations: openDatabase(checkpoints.root, 'registrations'),
-      availability: openDatabase(checkpoints.root, 'availability'),
-    }
+    this.#databases = databases
     this.recover()
   }
 

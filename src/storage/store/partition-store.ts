@@ -14,6 +14,7 @@ import {
   type Environment,
   environmentOf,
   figuresOf,
+  orClose,
   usedBytes,
   type WriterSettings,
 } from '../environment/environment.js'
@@ -88,6 +89,13 @@ export function endThread(fault: unknown): void {
   })
 }
 
+/** What a partition's environment holds, as far as its store has it in memory. */
+function heldIn({ root }: Checkpoints, path: string) {
+  const environment = environmentOf(root)
+  const highest = numberOf(environment.facts.get(highestFact), path, 'the highest sequence')
+  return { environment, outbox: new Outbox(environment, path), highest }
+}
+
 /** A partition's store in an LMDB environment, of which its thread is the only writer. */
 export class PartitionStore extends LoggedStore<TurnRecord> {
   readonly limits: EntityLimits
@@ -109,10 +117,11 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
   constructor(path: string, settings: WriterSettings, { cache_bytes = 2 ** 20, ...parts }: StoreParts = {}) {
     const { log, limits = noLimits, failed = endThread, checkpointed, openLog, writing, deferral } = parts
     const checkpoints = Checkpoints.open(path, settings)
-    const environment = environmentOf(checkpoints.root)
+    const { environment, outbox, highest } = orClose(
+      () => heldIn(checkpoints, path),
+      () => checkpoints.abandon(),
+    )
     const { facts } = environment
-    const outbox = new Outbox(environment, path)
-    const highest = numberOf(facts.get(highestFact), path, 'the highest sequence')
     const { durable, keepFree_bytes } = settings
     const logged = { path, checkpoints, facts, durable, log, failed, checkpointed, openLog, writing }
     const inFile_bytes = (): number => statSync(join(path, 'data.mdb')).size - usedBytes(environment)

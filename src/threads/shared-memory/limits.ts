@@ -50,6 +50,10 @@ export class SharedCounts {
 
 const open = 0
 const connectionLimit = 1
+const streams = 2
+
+/** The part of the connections that streams of subscriptions may take: they stay open, and no connection that works is closed for another. */
+const streamedPart = 3 / 4
 
 /**
  * Limits the open connections over all front ends, since the operating system gives a connection to any of them [management
@@ -59,7 +63,7 @@ export class ConnectionLimit {
   readonly #counts: SharedCounts
 
   static memory(maxConnections: number): SharedArrayBuffer {
-    const memory = SharedCounts.memory(2)
+    const memory = SharedCounts.memory(3)
     new SharedCounts(memory).set(connectionLimit, maxConnections)
     return memory
   }
@@ -89,6 +93,16 @@ export class ConnectionLimit {
 
   release(): void {
     this.#counts.release(1, open)
+  }
+
+  /** Counts a stream of a subscription, which has to be released; false when the others take all connections that streams may take. */
+  takeStream(): boolean {
+    const most = Math.floor((this.limit - viewerKinds.length * mostViewers) * streamedPart)
+    return this.#counts.take(1, Math.max(1, most), streams)
+  }
+
+  releaseStream(): void {
+    this.#counts.release(1, streams)
   }
 }
 

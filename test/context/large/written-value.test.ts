@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { storedValue } from '../../../src/api/ngsi1/parse/shape.js'
 import { parseUpdate } from '../../../src/api/ngsi1/parse/update-payload.js'
+import { readValue } from '../../../src/api/ngsi2/parse/attributes.js'
 import { parseBatch } from '../../../src/api/ngsi2/parse/entities.js'
 import type { Value } from '../../../src/model/context/entity.js'
 import { textWritten, writeInSteps } from '../../../src/model/context/large/written-value.js'
@@ -48,6 +50,26 @@ test('a large value that a request gives is written while the request is read', 
     t.equal(typeof value === 'object' && value !== null && textWritten(value), JSON.stringify(members))
   }
 })
+
+test('a small value is not written, however many parts those before it have', async (t) => {
+  const members = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`k${at}`, `${at}`]))
+  const attributes = [members, { small: '1' }].map((value, at) => ({ name: `a${at}`, type: 'T', value }))
+  const payload = { contextElements: [{ id: 'E', attributes }], updateAction: 'APPEND' }
+  const update = atOnce(parseUpdate(JSON.stringify(payload), false))
+  const given = update.ok ? update.value.elements[0]?.attributes.map(({ value }) => value) : []
+  t.same(given?.map(isWritten), [true, false])
+})
+
+test('a large value of a provider or a scope is not written, since it goes to no partition', async (t) => {
+  const items = Array.from({ length: 5000 }, (_, at) => `${at}`)
+  t.notOk(isWritten(atOnce(storedValue(items))))
+  const read = atOnce(readValue(items))
+  t.notOk(read.ok && isWritten(read.value.value))
+})
+
+function isWritten(value: Value | undefined): boolean {
+  return typeof value === 'object' && value !== null && textWritten(value) !== undefined
+}
 
 function stepsOf(steps: Steps<unknown>): number {
   let number = 0

@@ -1,5 +1,7 @@
 import { test } from 'tap'
 import type { ServicePath } from '../../../src/model/context/entity.js'
+import { maxAttributes } from '../../../src/model/context/entity-size.js'
+import { logLevels } from '../../../src/threads/shared-memory/switches.js'
 import { attribute, entity, send } from '../given.js'
 import { elementOf, holding, nobody, passing, provider, registered, responseWith } from '../given-providers.js'
 
@@ -265,6 +267,21 @@ test('unknown parts of a response are passed over, the others count', async (t) 
   const { broker } = holding(registered({ provider: there.url }))
   const response = await send(broker, 'POST', 'queryContext', { body: query(), ...passing(t) })
   t.same(response.body, { contextResponses: [elementOf([{ name: 'odd', type: '3', value: '1.5' }])] })
+})
+
+test('an entity that is larger than one may be here is left out, and the log says so', async (t) => {
+  const many = Array.from({ length: maxAttributes + 1 }, (_, at) => ({ ...noise, name: `noise-${at}` }))
+  const [large, small] = [await provider(t, responseWith(many)), await provider(t, responseWith([noise]))]
+  const index = registered({ provider: large.url }, { attributes: ['noise'], provider: small.url })
+  const { forwarding, lines, attempts, switches } = passing(t)
+  switches.set('logLevel', logLevels.indexOf('WARN'))
+  const ask = () => send(holding(index).broker, 'POST', 'queryContext', { body: query(), forwarding })
+  t.same((await ask()).body, { contextResponses: [elementOf([noise])] })
+  t.same((await ask()).body, { contextResponses: [elementOf([noise])] })
+  const limits = 'more attributes, metadata or values than an entity may have here'
+  const what = `an entity that providers gave is left out of responses: it has ${limits}`
+  t.same(lines, [`forward:large c N/A: ${what}; ${large.url} gave Street-4 (Street)`], 'one line, however often')
+  t.same(attempts.find(([url]) => url.startsWith(large.url))?.[1], undefined, 'the provider has not failed')
 })
 
 test('instances come back as the provider told them apart', async (t) => {

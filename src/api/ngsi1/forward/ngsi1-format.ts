@@ -10,7 +10,7 @@ import type { UpdateForward } from '../../../broker/providers/update-plan.js'
 import { type JsonMembers, type JsonScalar, type JsonTree, readTree, scalarsByKind } from '../../../json-reader.js'
 import type { EntityId, EntityType, Metadata, Value } from '../../../model/context/entity.js'
 import { err, ok, type Result } from '../../../result.js'
-import { inSlices, type Steps } from '../../../slices.js'
+import type { Steps } from '../../../slices.js'
 import { isJsonArray, readJson, storedValue } from '../parse/shape.js'
 import { renderElement, renderGiven, renderHead } from '../render/elements.js'
 import { isOk, okStatus } from '../render/status.js'
@@ -42,11 +42,11 @@ function updateForProvider({ shares }: UpdateForward): string {
 }
 
 /** Elements with another status than 200 are left out [subscriptions 8.2]. */
-async function readQueryResponse(
+function* readQueryResponse(
   response: ProviderResponse,
   client: NgsiForm,
-): Promise<Result<ParsedQueryResponse, ProviderFailure>> {
-  const parsed = await readResponse(response, client)
+): Steps<Result<ParsedQueryResponse, ProviderFailure>> {
+  const parsed = yield* readResponse(response, client)
   if (!parsed.ok) return parsed
   const { elements, status } = parsed.value
   const found = elements.filter((element) => isOk(element.status))
@@ -54,8 +54,8 @@ async function readQueryResponse(
   return ok({ elements: found.map(({ entity }) => entity), details: refusal?.details, count: undefined })
 }
 
-async function readUpdateResponse(response: ProviderResponse): Promise<Result<ParsedUpdateResponse, ProviderFailure>> {
-  const parsed = await readResponse(response, 'ngsi1')
+function* readUpdateResponse(response: ProviderResponse): Steps<Result<ParsedUpdateResponse, ProviderFailure>> {
+  const parsed = yield* readResponse(response, 'ngsi1')
   if (!parsed.ok) return parsed
   const elements = parsed.value.elements.map(({ entity: { id, type, attributes }, isPattern, status }) => ({
     ...{ id, type, isPattern, status },
@@ -79,12 +79,9 @@ interface EntityInResponse {
 type ResponseTree = JsonTree<JsonScalar>
 type ResponseObject = JsonMembers<JsonScalar>
 
-async function readResponse(
-  { body }: ProviderResponse,
-  client: NgsiForm,
-): Promise<Result<ReadResponse, ProviderFailure>> {
+function* readResponse({ body }: ProviderResponse, client: NgsiForm): Steps<Result<ReadResponse, ProviderFailure>> {
   if (body.trim() === '') return err({ kind: 'responseEmpty' })
-  const read = await inSlices(readElements(body, client))
+  const read = yield* readElements(body, client)
   return read === undefined ? err({ kind: 'responseUnreadable' }) : ok(read)
 }
 

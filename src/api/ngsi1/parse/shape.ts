@@ -82,7 +82,7 @@ export const identifier: Short<string> = {
 /** The value of an attribute: a scalar as text, or a compound value. */
 export const value: Long<string | CompoundValue> = {
   *steps(json, _path, walk) {
-    if (typeof json !== 'string') return yield* new CompoundReader(walk).read(json)
+    if (typeof json !== 'string') return yield* new CompoundReader(walk, maxValues).read(json)
     if (hasForbidden(json)) walk.refuse({ kind: 'charactersForbidden' })
     return json
   },
@@ -239,30 +239,35 @@ export function* readThoroughly<Read>(
   return walk.refusal === undefined ? ok(read) : err(walk.refusal)
 }
 
-/** Reads a compound value into its stored form and checks it. */
+/** Makes the stored form of a compound value, and looks for what is not allowed in one. */
 class CompoundReader {
   readonly #walk: Walk
+  readonly #most: number
   #doubled: KeyTwice | undefined
 
-  constructor(walk: Walk) {
+  /** `most`: of a payload with more members and items, objects are not made any more. */
+  constructor(walk: Walk, most: number) {
     this.#walk = walk
+    this.#most = most
   }
 
+  /** Refuses what a request may not give. A large value is written as well, for its partition. */
   *read(json: JsonArray | JsonObject): Steps<CompoundValue> {
-    const stored = yield* this.#compound(json, '')
+    const before = this.#walk.values
+    const stored = yield* this.stored(json)
     const { values: number } = this.#walk
-    if (number > maxValues) return { stored: '', refusal: { kind: 'tooMany', of: 'values', number, max: maxValues } }
-    if (number >= writtenFrom_parts) yield* writeInSteps(stored)
+    if (number > this.#most) return { stored: '', refusal: { kind: 'tooMany', of: 'values', number, max: this.#most } }
+    if (number - before >= writtenFrom_parts) yield* writeInSteps(stored)
     return { stored, refusal: this.#doubled }
   }
 
-  *#compound(json: JsonArray | JsonObject, path: string): Steps<Value> {
+  *stored(json: JsonTrees<JsonScalar>, path = ''): Steps<Value> {
     const { length } = isJsonArray(json) ? json : json.members
     this.#walk.values += length
     if (isJsonArray(json)) {
       const items: Value[] = []
       for (const item of json) {
-        items.push(typeof item === 'string' ? this.#leaf(item) : yield* this.#compound(item, `${path}/item`))
+        items.push(isLeaf(item) ? this.#leaf(item) : yield* this.stored(item, `${path}/item`))
         if (this.#walk.mayPause()) yield
       }
       return items
@@ -270,18 +275,15 @@ class CompoundReader {
     const members = new Map<string, Value>()
     for (const [key, member] of json.members) {
       if (members.has(key)) this.#doubled ??= { kind: 'keyTwice', key, path: path === '' ? '/' : path }
-      members.set(
-        key,
-        typeof member === 'string' ? this.#leaf(member) : yield* this.#compound(member, `${path}/${key}`),
-      )
+      members.set(key, isLeaf(member) ? this.#leaf(member) : yield* this.stored(member, `${path}/${key}`))
       if (this.#walk.mayPause()) yield
     }
-    return this.#walk.values > maxValues ? '' : yield* objectOf(members)
+    return this.#walk.values > this.#most ? '' : yield* objectOf(members)
   }
 
-  #leaf(text: string): string {
-    if (hasForbidden(text)) this.#walk.refuse({ kind: 'charactersForbidden' })
-    return text
+  #leaf(leaf: JsonScalar): JsonScalar {
+    if (typeof leaf === 'string' && hasForbidden(leaf)) this.#walk.refuse({ kind: 'charactersForbidden' })
+    return leaf
   }
 }
 
@@ -292,31 +294,9 @@ export function hasLeaf(json: Json, isSuch: (text: string) => boolean): boolean 
   return json.members.some(([, member]) => hasLeaf(member, isSuch))
 }
 
-/** The stored form of a value that was read with or without the kinds of its scalars. A large one is written as well, for responses. */
+/** The stored form of a value that was read with or without the kinds of its scalars, as it is: nothing in it is refused. */
 export function* storedValue(json: JsonTree<JsonScalar>): Steps<Value> {
-  const counted = { parts: 0 }
-  const stored = isLeaf(json) ? json : yield* storedCompound(json, counted)
-  if (counted.parts >= writtenFrom_parts) yield* writeInSteps(stored)
-  return stored
-}
-
-function* storedCompound(json: JsonTrees<JsonScalar>, counted: { parts: number }): Steps<Value> {
-  if (isJsonArray(json)) {
-    const items: Value[] = []
-    for (const item of json) {
-      items.push(isLeaf(item) ? item : yield* storedCompound(item, counted))
-      counted.parts += 1
-      if (counted.parts % partsAtOnce === 0) yield
-    }
-    return items
-  }
-  const members = new Map<string, Value>()
-  for (const [key, member] of json.members) {
-    members.set(key, isLeaf(member) ? member : yield* storedCompound(member, counted))
-    counted.parts += 1
-    if (counted.parts % partsAtOnce === 0) yield
-  }
-  return yield* objectOf(members)
+  return isLeaf(json) ? json : yield* new CompoundReader(new Walk(false), Number.POSITIVE_INFINITY).stored(json)
 }
 
 type JsonTrees<Leaf> = Exclude<JsonTree<Leaf>, Leaf>

@@ -11,7 +11,7 @@ import type { EntityId, EntityType, Metadata, Value } from '../../../model/conte
 import type { GivenAttribute } from '../../../model/context/update.js'
 import { isDateType, isObject, quote, renderValue, shownType } from '../../../model/context/value.js'
 import { err, ok, type Result } from '../../../result.js'
-import { inSlices, type Steps } from '../../../slices.js'
+import { noSteps, type Steps } from '../../../slices.js'
 import { readValue } from '../parse/attributes.js'
 import { isTreeArray, isTreeObject, readPayload, type Tree, type TreeObject } from '../parse/tree.js'
 import { metadataText } from '../render/entity-text.js'
@@ -74,12 +74,10 @@ function valueText(value: Value, type: string): string {
 }
 
 /** The status covers the whole request: all was done, or some of it was not found. */
-async function readUpdateResponse({
-  status,
-}: ProviderResponse): Promise<Result<ParsedUpdateResponse, ProviderFailure>> {
-  if (status >= 200 && status < 300) return ok({ elements: [], status: done })
-  if (status === 404 || status === 422) return ok({ elements: [], status: undefined })
-  return err({ kind: 'responseRefusing', status })
+function readUpdateResponse({ status }: ProviderResponse): Steps<Result<ParsedUpdateResponse, ProviderFailure>> {
+  if (status >= 200 && status < 300) return noSteps(ok({ elements: [], status: done }))
+  if (status === 404 || status === 422) return noSteps(ok({ elements: [], status: undefined }))
+  return noSteps(err({ kind: 'responseRefusing', status }))
 }
 
 const done = { code: '200', reasonPhrase: 'OK' }
@@ -90,15 +88,15 @@ const notFound: ParsedQueryResponse = { elements: [], details: undefined, count:
  * Parses the response of a provider to a query: normalized entities, with values, types and metadata as given [NGSIv2
  * subscriptions 11.2]. Providers are not trusted: malformed entities and attributes are left out.
  */
-async function readQueryResponse({
+function* readQueryResponse({
   status,
   totalCount,
   body,
-}: ProviderResponse): Promise<Result<ParsedQueryResponse, ProviderFailure>> {
+}: ProviderResponse): Steps<Result<ParsedQueryResponse, ProviderFailure>> {
   if (status === 404) return ok(notFound)
   if (status < 200 || status > 299) return err({ kind: 'responseRefusing', status })
   if (body.trim() === '') return err({ kind: 'responseEmpty' })
-  const elements = await inSlices(readEntities(body))
+  const elements = yield* readEntities(body)
   if (elements === undefined) return err({ kind: 'responseUnreadable' })
   return ok({ elements, details: undefined, count: countIn(totalCount) })
 }
@@ -115,6 +113,7 @@ function* readEntities(body: string): Steps<readonly ShownEntity[] | undefined> 
   for (const item of tree.value) {
     const entity = isTreeObject(item) ? yield* readEntity(item) : undefined
     if (entity !== undefined) entities.push(entity)
+    yield
   }
   return entities
 }

@@ -54,7 +54,7 @@ export class AttributeGatherer {
 }
 
 function* readKeyValue(name: string, tree: Tree): Steps<Result<GivenAttribute, ApiResponse>> {
-  const value = scalarGiven(tree) ?? (yield* readValue(tree))
+  const value = scalarGiven(tree) ?? (yield* readWritten(tree))
   if (!value.ok) return value
   return checkedAttribute({ name, type: undefined, value: value.value, given: tree, metadata: [] })
 }
@@ -90,7 +90,7 @@ function* readMembers(name: string, tree: TreeObject): Steps<Result<GivenAttribu
       type = member
     } else if (key === 'value') {
       if (given !== undefined) return err(badInput('duplicated value key in attribute'))
-      const read = scalarGiven(member) ?? (yield* readValue(member))
+      const read = scalarGiven(member) ?? (yield* readWritten(member))
       if (!read.ok) return read
       value = read.value
       given = member
@@ -200,17 +200,21 @@ function hasParts({ value }: { readonly value?: Value | undefined }): boolean {
 }
 
 /** Reads a value; refuses one that is nested too deep, and an object with a repeated key [NGSIv2 context 3.1, 4.1]. */
-export function* readValue(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
+export function readValue(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
+  return new ValueReader().given(tree)
+}
+
+/** Reads the value of an attribute of a request; a large one is written as well, for its partition. */
+export function* readWritten(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
   const reader = new ValueReader()
-  const value = yield* reader.read(tree, 0, '')
-  if (reader.refusal !== undefined) return err(reader.refusal)
-  if (reader.parts >= writtenFrom_parts) yield* writeInSteps(value)
-  return ok({ value, isForbidden: reader.isForbidden })
+  const given = yield* reader.given(tree)
+  if (given.ok && reader.parts >= writtenFrom_parts) yield* writeInSteps(given.value.value)
+  return given
 }
 
 class ValueReader {
-  isForbidden = false
-  refusal: ApiResponse | undefined
+  #isForbidden = false
+  #refusal: ApiResponse | undefined
   /** The members and items that were read. */
   parts = 0
 
@@ -219,14 +223,19 @@ class ValueReader {
     return this.parts % partsAtOnce === 0
   }
 
-  *read(tree: Tree, level: number, path: string): Steps<Value> {
+  *given(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
+    const value = yield* this.#value(tree, 0, '')
+    return this.#refusal === undefined ? ok({ value, isForbidden: this.#isForbidden }) : err(this.#refusal)
+  }
+
+  *#value(tree: Tree, level: number, path: string): Steps<Value> {
     if (typeof tree === 'string') {
-      this.isForbidden ||= hasForbidden(tree)
+      this.#isForbidden ||= hasForbidden(tree)
       return tree
     }
     if (typeof tree !== 'object' || tree === null) return tree
     if (level === maxValueLevels) {
-      this.refusal ??= tooDeep
+      this.#refusal ??= tooDeep
       return null
     }
     return isTreeArray(tree) ? yield* this.#array(tree, level, path) : yield* this.#object(tree, level, path)
@@ -235,8 +244,8 @@ class ValueReader {
   *#array(tree: readonly Tree[], level: number, path: string): Steps<Value> {
     const items: Value[] = []
     for (const item of tree) {
-      items.push(yield* this.read(item, level + 1, path))
-      if (this.refusal) return null
+      items.push(yield* this.#value(item, level + 1, path))
+      if (this.#refusal) return null
       if (this.#mayPause()) yield
     }
     return items
@@ -245,9 +254,9 @@ class ValueReader {
   *#object(tree: TreeObject, level: number, path: string): Steps<Value> {
     const members = new Map<string, Value>()
     for (const [key, member] of tree.members) {
-      if (members.has(key)) this.refusal ??= badInput(`duplicated tag-name: /${key}/ in path: ${path}/`)
-      if (this.refusal) return null
-      members.set(key, yield* this.read(member, level + 1, `${path}/${key}`))
+      if (members.has(key)) this.#refusal ??= badInput(`duplicated tag-name: /${key}/ in path: ${path}/`)
+      if (this.#refusal) return null
+      members.set(key, yield* this.#value(member, level + 1, `${path}/${key}`))
       if (this.#mayPause()) yield
     }
     return yield* objectOf(members)

@@ -10,7 +10,7 @@ import {
   AttributeGatherer,
   type GivenValue,
   readAttribute,
-  readValue,
+  readWritten,
   wrongOperation,
 } from './attributes.js'
 import {
@@ -112,7 +112,7 @@ export function* parseValueBody(body: string, isText: boolean): Steps<Result<Giv
     return err(badInput('Neither JSON Object nor JSON Array for attribute::value'))
   }
   const wrong = wrongOperation(tree.value)
-  return wrong ? err(wrong) : yield* readValue(tree.value)
+  return wrong ? err(wrong) : yield* readWritten(tree.value)
 }
 
 function parseText(body: string): Result<GivenValue, ApiResponse> {
