@@ -24,65 +24,109 @@ export const small_bytes = 64 * 1024
 /** Why a connection is closed. */
 export type Overdue = 'idle' | 'body' | 'unread' | 'slow'
 
-/** When something has moved on a connection; in seconds of the listener's clock. */
-export class Activity {
-  readonly #connection: ClientConnection
-  #sentAt_s: number
-  #unsent_bytes = 0
-  /** Since when the connection has many bytes to send, and how many of them were taken since. */
-  #owing: { readonly since_s: number; taken_bytes: number } | undefined
-  #movedAt_s: number
-  #read_bytes = 0
-  #reading: { readonly call: InProgress; since_s: number; readonly from_bytes: number } | undefined
+/** What is seen of a connection at one look; bytes are those since it was opened. */
+export interface ConnectionLook {
+  /** By the listener's clock. */
+  readonly now_s: number
+  readonly read_bytes: number
+  /** Taken by the client, or by the system for it; 0 while nothing is ready. */
+  readonly taken_bytes: number
+  /** Ready for the client, and not taken. */
+  readonly unsent_bytes: number
+  readonly busy: boolean
+  /** The request whose body is arriving. */
+  readonly reading: InProgress | undefined
+  readonly paused: boolean
+}
 
-  constructor(connection: ClientConnection, now_s: number) {
-    this.#connection = connection
-    this.#sentAt_s = now_s
-    this.#movedAt_s = now_s
-  }
+/**
+ * When something has moved on a connection, as of its last look. It is changed in place, since there may be very many, and each is looked
+ * at every second.
+ */
+export interface Activity {
+  seenAt_s: number
+  read_bytes: number
+  taken_bytes: number
+  unsent_bytes: number
+  reading: InProgress | undefined
+  sentAt_s: number
+  movedAt_s: number
+  /** Since when the connection has many bytes to send, and what the client had taken before. */
+  owingSince_s: number | undefined
+  owingFrom_bytes: number
+  /** Since when the body of a request arrives, without the time in which nothing is read, and what had come before. */
+  bodySince_s: number
+  bodyFrom_bytes: number
+}
 
-  /**
-   * Notes what has moved since the last call; gives why the connection is to be closed, if it is. `isShort`: responses of others
-   * were refused, since there is no memory for them.
-   */
-  overdue(now_s: number, limits: ConnectionLimits, isShort = false): Overdue | undefined {
-    const { socket, busy } = this.#connection
-    const unsent_bytes = unsentBytes(socket)
-    if (unsent_bytes === 0 || this.#unsent_bytes === 0 || unsent_bytes < this.#unsent_bytes) this.#sentAt_s = now_s
-    this.#noteOwing(now_s, unsent_bytes)
-    this.#unsent_bytes = unsent_bytes
-    if (socket.bytesRead !== this.#read_bytes || busy || unsent_bytes > 0) this.#movedAt_s = now_s
-    this.#read_bytes = socket.bytesRead
-    if (isOver(limits.send_s, now_s - this.#sentAt_s)) return 'unread'
-    if (isShort && this.#isTakenTooSlowly(now_s)) return 'slow'
-    if (isOver(limits.idle_s, now_s - this.#movedAt_s)) return 'idle'
-    return this.#isReadTooSlowly(now_s, limits.body_s) ? 'body' : undefined
+/** The activity of a connection that was just opened; in one literal, whose objects are fast to change. */
+export function firstActivity(now_s: number): Activity {
+  return {
+    seenAt_s: now_s,
+    read_bytes: 0,
+    taken_bytes: 0,
+    unsent_bytes: 0,
+    reading: undefined,
+    sentAt_s: now_s,
+    movedAt_s: now_s,
+    owingSince_s: undefined,
+    owingFrom_bytes: 0,
+    bodySince_s: now_s,
+    bodyFrom_bytes: 0,
   }
+}
 
-  #noteOwing(now_s: number, unsent_bytes: number): void {
-    if (unsent_bytes <= small_bytes) this.#owing = undefined
-    else if (this.#owing === undefined) this.#owing = { since_s: now_s, taken_bytes: 0 }
-    else this.#owing.taken_bytes += Math.max(0, this.#unsent_bytes - unsent_bytes)
+/** Takes the activity of a connection from one look to the next. */
+export function advance(activity: Activity, look: ConnectionLook): void {
+  const { now_s, read_bytes, taken_bytes, unsent_bytes, busy, reading, paused } = look
+  if (unsent_bytes === 0 || activity.unsent_bytes === 0 || taken_bytes !== activity.taken_bytes)
+    activity.sentAt_s = now_s
+  if (read_bytes !== activity.read_bytes || busy || unsent_bytes > 0) activity.movedAt_s = now_s
+  if (unsent_bytes <= small_bytes) activity.owingSince_s = undefined
+  else if (activity.owingSince_s === undefined) {
+    activity.owingSince_s = now_s
+    activity.owingFrom_bytes = taken_bytes
   }
+  if (reading !== activity.reading) {
+    activity.bodySince_s = now_s
+    activity.bodyFrom_bytes = read_bytes
+  }
+  // While nothing is read the client cannot send.
+  if (paused) activity.bodySince_s += now_s - activity.seenAt_s
+  activity.seenAt_s = now_s
+  activity.read_bytes = read_bytes
+  activity.taken_bytes = taken_bytes
+  activity.unsent_bytes = unsent_bytes
+  activity.reading = reading
+}
 
-  #isTakenTooSlowly(now_s: number): boolean {
-    if (this.#owing === undefined) return false
-    const { since_s, taken_bytes } = this.#owing
-    return (now_s - since_s) * 1000 > mostTaking_ms(taken_bytes)
+/** Why a connection is to be closed, if it is. `isShort`: responses of others were refused, since there is no memory for them. */
+export function overdueFor(activity: Activity, limits: ConnectionLimits, isShort: boolean): Overdue | undefined {
+  const { seenAt_s, owingSince_s } = activity
+  if (isOver(limits.send_s, seenAt_s - activity.sentAt_s)) return 'unread'
+  if (isShort && owingSince_s !== undefined) {
+    const taken_bytes = activity.taken_bytes - activity.owingFrom_bytes
+    if ((seenAt_s - owingSince_s) * 1000 > mostTaking_ms(taken_bytes)) return 'slow'
   }
+  if (isOver(limits.idle_s, seenAt_s - activity.movedAt_s)) return 'idle'
+  if (activity.reading === undefined) return undefined
+  const earned_s = (activity.read_bytes - activity.bodyFrom_bytes) / bodyRate_bytes
+  return isOver(limits.body_s, seenAt_s - activity.bodySince_s - earned_s) ? 'body' : undefined
+}
 
-  #isReadTooSlowly(now_s: number, limit_s: number): boolean {
-    const { socket, reading: call, paused } = this.#connection
-    if (call === undefined) {
-      this.#reading = undefined
-      return false
-    }
-    if (this.#reading?.call !== call) this.#reading = { call, since_s: now_s, from_bytes: socket.bytesRead }
-    // While nothing is read the client cannot send.
-    if (paused) this.#reading.since_s += 1
-    const earned_s = (socket.bytesRead - this.#reading.from_bytes) / bodyRate_bytes
-    return isOver(limit_s, now_s - this.#reading.since_s - earned_s)
-  }
+/** Looks at a connection; what its client has taken is counted, since what waits may be replaced by as much between two looks. */
+export function lookAt(
+  { socket, busy, reading, paused }: Pick<ClientConnection, 'socket' | 'busy' | 'reading' | 'paused'>,
+  now_s: number,
+): ConnectionLook {
+  const read_bytes = socket.bytesRead
+  const { writableLength } = socket
+  // Most have nothing to send, and handles are not asked for it.
+  if (writableLength === 0) return { now_s, read_bytes, taken_bytes: 0, unsent_bytes: 0, busy, reading, paused }
+  const { written_bytes, queued_bytes } = handedOver(socket)
+  // What waits in Node and in the system's calls; what the kernel has taken is sent.
+  const unsent_bytes = writableLength + queued_bytes
+  return { now_s, read_bytes, taken_bytes: written_bytes - queued_bytes, unsent_bytes, busy, reading, paused }
 }
 
 /**
@@ -112,17 +156,24 @@ function isOver(limit_s: number, passed_s: number): boolean {
   return limit_s > 0 && passed_s >= limit_s
 }
 
-/** The bytes that wait in Node and in the system's calls; what the kernel has taken is sent. */
-function unsentBytes(socket: Socket): number {
-  if (socket.writableLength === 0) return 0
-  return socket.writableLength + queuedBytes(socket)
+/**
+ * What Node has handed over to the system for a socket, and what waits there: one large write moves only there, for which Node has no
+ * public name. Under TLS it moves in the handle below, as it is encrypted at once.
+ */
+function handedOver(socket: Socket): { readonly written_bytes: number; readonly queued_bytes: number } {
+  const own = part(socket, '_handle')
+  const handle = part(own, '_parent') ?? own
+  return { written_bytes: numberOf(handle, 'bytesWritten'), queued_bytes: numberOf(handle, 'writeQueueSize') }
 }
 
-/** One large write moves only there, for which Node has no public name. */
-function queuedBytes(socket: Socket): number {
-  const handle: unknown = '_handle' in socket ? socket._handle : undefined
-  if (typeof handle !== 'object' || handle === null || !('writeQueueSize' in handle)) return 0
-  return typeof handle.writeQueueSize === 'number' ? handle.writeQueueSize : 0
+function part(whole: object | undefined, name: string): object | undefined {
+  const found: unknown = whole === undefined ? undefined : Reflect.get(whole, name)
+  return typeof found === 'object' && found !== null ? found : undefined
+}
+
+function numberOf(handle: object | undefined, name: string): number {
+  const found: unknown = handle === undefined ? undefined : Reflect.get(handle, name)
+  return typeof found === 'number' ? found : 0
 }
 
 /** Lowers the number of connections to what the descriptors of the process allow, with a line that says so. */

@@ -4,7 +4,16 @@ import { FrequentEvent } from '../observe/log/frequent-event.js'
 import { errorFacts } from '../observe/log/log.js'
 import type { TraceArea } from '../observe/log/trace.js'
 import type { ConnectionLimit } from '../threads/shared-memory/limits.js'
-import { Activity, type ConnectionLimits, longestIdle, type Overdue } from './connection-limits.js'
+import {
+  type Activity,
+  advance,
+  type ConnectionLimits,
+  firstActivity,
+  longestIdle,
+  lookAt,
+  type Overdue,
+  overdueFor,
+} from './connection-limits.js'
 import { ClientConnection, type ConnectionShares } from './connections.js'
 import { InputTurns } from './held-requests.js'
 import type { ServerContext } from './request-context.js'
@@ -123,7 +132,7 @@ export class ConnectionTable {
     if (stopping) socket.destroy()
     const connection = new ClientConnection(socket, this.#shares)
     this.#connections.set(socket, connection)
-    this.#activities.set(connection, new Activity(connection, this.#now_s))
+    this.#activities.set(connection, firstActivity(this.#now_s))
     meter.connectionOpened()
     this.#trace('http.connection', () => `opened by ${socket.remoteAddress} port ${socket.remotePort}`)
     socket.once('close', () => this.#forget(socket))
@@ -176,7 +185,10 @@ export class ConnectionTable {
       const isShort = refusals !== this.#refusals
       this.#refusals = refusals
       for (const connection of this.#connections.values()) {
-        const why = this.#activities.get(connection)?.overdue(this.#now_s, this.#limits, isShort)
+        const activity = this.#activities.get(connection)
+        if (activity === undefined) continue
+        advance(activity, lookAt(connection, this.#now_s))
+        const why = overdueFor(activity, this.#limits, isShort)
         if (why !== undefined) this.#closeOverdue(connection, why)
         // A client that has closed its sending half may have gone: the system then refuses to send that a response will come.
         else connection.processing()
