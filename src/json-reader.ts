@@ -316,6 +316,24 @@ function unescaped(raw: string): string | undefined {
   }
 }
 
+/** The number of members and items that a value has at all depths, in steps; counting ends soon when it is more than `most`. */
+export function* partsOf(tree: JsonTree<JsonScalar>, most: number): Steps<number> {
+  const open = hasParts(tree) ? [tree] : []
+  let parts = 0
+  for (let json = open.pop(); json !== undefined && parts <= most; json = open.pop()) {
+    parts += 'members' in json ? json.members.length : json.length
+    if (parts > most) break
+    const below = 'members' in json ? json.members.map(([, member]) => member) : json
+    for (const each of below) if (hasParts(each)) open.push(each)
+    yield
+  }
+  return parts
+}
+
+function hasParts(tree: JsonTree<JsonScalar>): tree is Exclude<JsonTree<JsonScalar>, JsonScalar> {
+  return typeof tree === 'object' && tree !== null
+}
+
 /** More members are given to an object one by one: all at once they would take too long. */
 const membersAtOnce = 256
 

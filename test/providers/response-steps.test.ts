@@ -3,7 +3,8 @@ import { ngsi1Format } from '../../src/api/ngsi1/forward/ngsi1-format.js'
 import { ngsi2Format } from '../../src/api/ngsi2/forward/ngsi2-format.js'
 import type { ProviderResponse } from '../../src/broker/providers/provider-request.js'
 import { type JsonLeaves, type JsonScalar, readTree, scalarsByKind } from '../../src/json-reader.js'
-import type { Steps } from '../../src/slices.js'
+import { maxValues } from '../../src/model/context/entity-size.js'
+import { atOnce, type Steps } from '../../src/slices.js'
 
 /** What one response has many of. */
 const many = 8192
@@ -31,6 +32,41 @@ const ngsi2Bodies: Readonly<Record<string, unknown>> = {
   metadata: [{ id: 'Street-4', noise: { metadata: Object.fromEntries(items.map((name) => [name, { value: name }])) } }],
   ...byValue((value) => [{ id: 'Street-4', noise: { value } }]),
   ...byValue((value) => [{ id: 'Street-4', noise: { metadata: { window: { value } } } }], ' in metadata'),
+}
+
+const lists = Array.from({ length: maxValues / 2 }, () => [0])
+const tooLarge: Readonly<Record<string, unknown>> = {
+  items: [...lists.flat(), ...lists.flat(), 0],
+  'items of lists': [...lists, 0],
+  members: Object.fromEntries([...Array(maxValues + 1).keys()].map((at) => [`m${at}`, 0])),
+}
+const asLarge = [...lists.flat(), ...lists.flat()]
+
+test('an entity whose values have more members and items than one may have is marked, and they are not made', async (t) => {
+  for (const [what, value] of Object.entries(tooLarge)) {
+    const metadatas = [{ name: 'window', value }]
+    for (const attribute of [{ value }, { metadatas }]) {
+      const body = ofAttribute(attribute)
+      t.equal(markedOf(ngsi1Format.readQuery(responseOf(body), 'ngsi2')), 'marked', `${what} of NGSIv1`)
+    }
+    for (const noise of [{ value }, { metadata: { window: { value } } }]) {
+      const body = [{ id: 'Street-4', noise }]
+      t.equal(markedOf(ngsi2Format.readQuery(responseOf(body), 'ngsi2')), 'marked', `${what} of NGSIv2`)
+    }
+  }
+  const noise = { value: asLarge, metadata: { window: { value: asLarge } } }
+  const markOf = (more: object) =>
+    markedOf(ngsi2Format.readQuery(responseOf([{ id: 'Street-4', noise, ...more }]), 'ngsi2'))
+  t.equal(markOf({}), 'shown', 'metadata has room of its own')
+  t.equal(markOf({ window: { value: [0] } }), 'marked with values', 'all attributes together')
+})
+
+/** Whether the only entity of a response is marked, and whether large values were made nevertheless. */
+function markedOf(reading: ReturnType<typeof ngsi2Format.readQuery>): string {
+  const read = atOnce(reading)
+  const [entity] = read.ok ? read.value.elements : []
+  if (entity?.hasTooManyValues !== true) return 'shown'
+  return JSON.stringify(entity).length < 1000 ? 'marked' : 'marked with values'
 }
 
 const asTexts: JsonLeaves<string> = { text: (text) => text, other: (characters) => characters }

@@ -133,6 +133,8 @@ export interface ShownEntity
   extends Pick<Entity, 'id' | 'type'>,
     Partial<Pick<Entity, 'path' | 'created' | 'modified'>> {
   readonly attributes: readonly ShownAttribute[]
+  /** Whether the values of one from a provider have more members and items than an entity may have. Some of them are missing then. */
+  readonly hasTooManyValues?: boolean
 }
 
 /** An attribute in a response; one from a provider has no dates. */

@@ -1,5 +1,5 @@
 import type { Options } from '../../flags/settings.js'
-import { maxAttributes, maxMetadata, maxValues, metadataOf, valuesIn } from '../../model/context/entity-size.js'
+import { maxAttributes, maxMetadata, metadataOf } from '../../model/context/entity-size.js'
 import { gathered, type Page } from '../../model/context/query.js'
 import { ok, type Result } from '../../result.js'
 import { Slices, type Steps } from '../../slices.js'
@@ -242,7 +242,7 @@ function* withinLimits(
   return ok({ ...read.value, elements })
 }
 
-function isWithinLimits({ attributes }: ShownEntity): boolean {
-  if (attributes.length > maxAttributes) return false
-  return metadataOf(attributes) <= maxMetadata && valuesIn(attributes) <= maxValues
+function isWithinLimits({ attributes, hasTooManyValues }: ShownEntity): boolean {
+  if (hasTooManyValues === true || attributes.length > maxAttributes) return false
+  return metadataOf(attributes) <= maxMetadata
 }

@@ -7,6 +7,7 @@ import type {
 import type { NgsiForm, ProviderFailure, ProviderResponse } from '../../../broker/providers/provider-request.js'
 import type { QueryForward, ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
 import type { UpdateForward } from '../../../broker/providers/update-plan.js'
+import { type PartRoom, ValueRoom } from '../../../broker/providers/value-room.js'
 import { type JsonMembers, type JsonScalar, type JsonTree, readTree, scalarsByKind } from '../../../json-reader.js'
 import type { EntityId, EntityType, Metadata, Value } from '../../../model/context/entity.js'
 import { err, ok, type Result } from '../../../result.js'
@@ -111,35 +112,38 @@ function* entityOf(element: ResponseObject): Steps<ShownEntity | undefined> {
   const id = textOf(element, 'id')
   if (id === '') return undefined
   const attributes: ShownAttribute[] = []
+  const room = new ValueRoom()
   for (const item of itemsOf(memberOf(element, 'attributes'))) {
-    const attribute = yield* attributeOf(item)
+    const attribute = yield* attributeOf(item, room)
     if (attribute !== undefined) attributes.push(attribute)
     yield
   }
-  return { id: id as EntityId, type: textOf(element, 'type') as EntityType, attributes }
+  const type = textOf(element, 'type') as EntityType
+  return { id: id as EntityId, type, attributes, hasTooManyValues: room.isExceeded }
 }
 
 /** Metadata ID tells instances apart; all others stay as they came, location among them. */
-function* attributeOf(json: ResponseObject): Steps<ShownAttribute | undefined> {
+function* attributeOf(json: ResponseObject, room: ValueRoom): Steps<ShownAttribute | undefined> {
   const name = textOf(json, 'name')
   if (name === '') return undefined
   const given: Metadata[] = []
   for (const item of itemsOf(memberOf(json, 'metadatas'))) {
     const own = textOf(item, 'name')
-    if (own !== '') given.push({ name: own, type: textOf(item, 'type'), value: yield* givenValue(item) })
+    if (own !== '')
+      given.push({ name: own, type: textOf(item, 'type'), value: yield* givenValue(item, room.inMetadata) })
     yield
   }
   const instance = given.findLast((one) => one.name === 'ID')?.value ?? ''
   const isInstance = typeof instance === 'string'
   const metadata = isInstance ? given.filter((one) => one.name !== 'ID') : given
-  const value = yield* givenValue(json)
+  const value = yield* givenValue(json, room.inValues)
   const type = textOf(json, 'type')
   return { name, type, value, metadata, instance: isInstance ? instance : '', isLocation: false }
 }
 
-function* givenValue(json: ResponseObject): Steps<Value> {
+function* givenValue(json: ResponseObject, room: PartRoom): Steps<Value> {
   const value = memberOf(json, 'value')
-  return value === undefined ? '' : yield* storedValue(value)
+  return value === undefined || !(yield* room.takes(value)) ? '' : yield* storedValue(value)
 }
 
 /** A missing status means success. */

@@ -7,6 +7,7 @@ import type {
 import type { ProviderFailure, ProviderResponse } from '../../../broker/providers/provider-request.js'
 import type { QueryForward, ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
 import type { Share, UpdateForward } from '../../../broker/providers/update-plan.js'
+import { type PartRoom, ValueRoom } from '../../../broker/providers/value-room.js'
 import type { EntityId, EntityType, Metadata, Value } from '../../../model/context/entity.js'
 import type { GivenAttribute } from '../../../model/context/update.js'
 import { isDateType, isObject, quote, renderValue, shownType } from '../../../model/context/value.js'
@@ -122,36 +123,45 @@ function* readEntities(body: string): Steps<readonly ShownEntity[] | undefined> 
 function* readEntity({ members }: TreeObject): Steps<ShownEntity | undefined> {
   let [id, type] = ['', '']
   const attributes = new Map<string, ShownAttribute>()
+  const room = new ValueRoom()
   for (const [name, member] of members) {
     if (name === 'id') id = textOf(member)
     else if (name === 'type') type = textOf(member)
     else if (name !== '' && isTreeObject(member)) {
-      const attribute = yield* readAttributeOf(name, member)
+      const attribute = yield* readAttributeOf(name, member, room)
       if (attribute !== undefined) attributes.set(name, attribute)
     }
     yield
   }
   if (id === '') return undefined
-  return { id: id as EntityId, type: type as EntityType, attributes: [...attributes.values()] }
+  const read = [...attributes.values()]
+  return { id: id as EntityId, type: type as EntityType, attributes: read, hasTooManyValues: room.isExceeded }
 }
 
-function* readAttributeOf(name: string, tree: TreeObject): Steps<ShownAttribute | undefined> {
-  const read = yield* readTyped(tree)
+function* readAttributeOf(name: string, tree: TreeObject, room: ValueRoom): Steps<ShownAttribute | undefined> {
+  const read = yield* readTyped(tree, room.inValues)
   if (read === undefined) return undefined
   const given = tree.members.findLast(([key]) => key === 'metadata')?.[1]
   const metadata: Metadata[] = []
   for (const [element, body] of isTreeObject(given) ? given.members : []) {
-    const typed = isTreeObject(body) ? yield* readTyped(body) : undefined
+    const typed = isTreeObject(body) ? yield* readTyped(body, room.inMetadata) : undefined
     if (typed !== undefined) metadata.push({ name: element, ...typed })
     yield
   }
   return { name, instance: '', ...read, metadata, isLocation: false }
 }
 
-/** A type and a value, both of which may be missing; undefined when the value is nested too deep. */
-function* readTyped({ members }: TreeObject): Steps<{ readonly type: string; readonly value: Value } | undefined> {
+interface Typed {
+  readonly type: string
+  readonly value: Value
+}
+
+/** A type and a value, both of which may be missing; undefined when the value is nested too deep, or there is no room for it. */
+function* readTyped({ members }: TreeObject, room: PartRoom): Steps<Typed | undefined> {
   const last = (name: string): Tree | undefined => members.findLast(([key]) => key === name)?.[1]
-  const read = yield* readValue(last('value') ?? null)
+  const given = last('value') ?? null
+  if (!(yield* room.takes(given))) return undefined
+  const read = yield* readValue(given)
   if (!read.ok) return undefined
   const { value } = read.value
   return { value, type: shownType({ type: textOf(last('type')), value }) }
