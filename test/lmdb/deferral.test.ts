@@ -17,6 +17,7 @@ import { PartitionReader } from '../../src/storage/store/partition-reader.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { ReadPool } from '../../src/storage/store/read-pool.js'
 import { Versions } from '../../src/threads/shared-memory/versions.js'
+import { entity } from '../context/given-entity.js'
 import {
   command,
   given,
@@ -31,7 +32,6 @@ import {
   tenant,
   type,
 } from '../given.js'
-import { entity } from '../context/given-entity.js'
 import { notice, subscriptionId } from '../given-subscription.js'
 import { runs } from '../runs.js'
 import { anyCommand, countsIn, Model } from './model.js'

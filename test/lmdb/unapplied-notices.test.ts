@@ -133,7 +133,11 @@ test('LMDB gets the last delivery stats of a subscription only', async (t) => {
 /** Notices of several subscriptions that show the same: LMDB has them at once. */
 function shared(count: number): NewNotice {
   const { subscription: _, body: __, after: ___, ...common } = notice()
-  return { ...common, subscriptions: Array.from({ length: count }, () => subscriptionId()), entity: entity({ id: 'T' }) }
+  return {
+    ...common,
+    subscriptions: Array.from({ length: count }, () => subscriptionId()),
+    entity: entity({ id: 'T' }),
+  }
 }
 
 test('reader and list agree on what waits, whenever LMDB follows and snapshots are taken, and behind a start', async (t) => {
@@ -145,61 +149,57 @@ test('reader and list agree on what waits, whenever LMDB follows and snapshots a
     fc.record({ does: fc.constantFrom('apply', 'refresh', 'close', 'die'), count: fc.constant(0) }),
   )
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { maxLength: 30 }),
-      fc.constantFrom(2000, 2 ** 20),
-      async (steps, memory_bytes) => {
-        const folders = t.testdir()
-        let lives = 0
-        const folder = (): string => join(folders, String(lives))
-        let noticing = new Noticing(folder(), memory_bytes)
-        /** The bodies of those that wait; of groups there is none. */
-        const waiting = new Map<NoticeNumber, string | undefined>()
-        let last = 0
-        const unread = new Set<NoticeNumber>()
-        const made = (body: string | undefined): void => {
-          last += 1
-          waiting.set(last, body)
-          unread.add(last)
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.constantFrom(2000, 2 ** 20), async (steps, memory_bytes) => {
+      const folders = t.testdir()
+      let lives = 0
+      const folder = (): string => join(folders, String(lives))
+      let noticing = new Noticing(folder(), memory_bytes)
+      /** The bodies of those that wait; of groups there is none. */
+      const waiting = new Map<NoticeNumber, string | undefined>()
+      let last = 0
+      const unread = new Set<NoticeNumber>()
+      const made = (body: string | undefined): void => {
+        last += 1
+        waiting.set(last, body)
+        unread.add(last)
+      }
+      for (const { does, count } of steps) {
+        if (does === 'notify') {
+          const bodies = Array.from({ length: count }, (_, at) => `body ${last + at}`)
+          noticing.notify(...bodies)
+          for (const body of bodies) made(body)
+        } else if (does === 'share') {
+          noticing.commit({ notices: [shared(count)] })
+          for (let at = 0; at < count; at += 1) made(undefined)
+        } else if (does === 'ack') {
+          // A courier acks what it has read.
+          const gone = [...waiting.keys()].filter((number) => !unread.has(number)).slice(-count)
+          noticing.ack(...gone)
+          for (const number of gone) waiting.delete(number)
+        } else if (does === 'read') {
+          assert.deepEqual(noticing.read(count), [...unread])
+          unread.clear()
+        } else if (does === 'apply') noticing.store.applyPublished()
+        else if (does === 'refresh') noticing.reader.refresh()
+        else {
+          // Whoever dies leaves the files as they are.
+          if (does === 'die') cpSync(folder(), join(folders, String(lives + 1)), { recursive: true })
+          await noticing.close()
+          if (does === 'die') lives += 1
+          noticing = new Noticing(folder(), memory_bytes)
+          assert.equal(noticing.reader.last(), last)
+          assert.deepEqual(noticing.read(), [...waiting.keys()])
+          unread.clear()
         }
-        for (const { does, count } of steps) {
-          if (does === 'notify') {
-            const bodies = Array.from({ length: count }, (_, at) => `body ${last + at}`)
-            noticing.notify(...bodies)
-            for (const body of bodies) made(body)
-          } else if (does === 'share') {
-            noticing.commit({ notices: [shared(count)] })
-            for (let at = 0; at < count; at += 1) made(undefined)
-          } else if (does === 'ack') {
-            // A courier acks what it has read.
-            const gone = [...waiting.keys()].filter((number) => !unread.has(number)).slice(-count)
-            noticing.ack(...gone)
-            for (const number of gone) waiting.delete(number)
-          } else if (does === 'read') {
-            assert.deepEqual(noticing.read(count), [...unread])
-            unread.clear()
-          } else if (does === 'apply') noticing.store.applyPublished()
-          else if (does === 'refresh') noticing.reader.refresh()
-          else {
-            // Whoever dies leaves the files as they are.
-            if (does === 'die') cpSync(folder(), join(folders, String(lives + 1)), { recursive: true })
-            await noticing.close()
-            if (does === 'die') lives += 1
-            noticing = new Noticing(folder(), memory_bytes)
-            assert.equal(noticing.reader.last(), last)
-            assert.deepEqual(noticing.read(), [...waiting.keys()])
-            unread.clear()
-          }
-          for (const [number, body] of waiting) {
-            const found = noticing.reader.at(number)
-            assert.ok(found !== undefined && found !== 'damaged', `notice ${number} is there`)
-            if (body !== undefined) assert.equal(found.body, body)
-            assert.equal(noticing.reader.head(number)?.number, number)
-          }
+        for (const [number, body] of waiting) {
+          const found = noticing.reader.at(number)
+          assert.ok(found !== undefined && found !== 'damaged', `notice ${number} is there`)
+          if (body !== undefined) assert.equal(found.body, body)
+          assert.equal(noticing.reader.head(number)?.number, number)
         }
-        await noticing.close()
-      },
-    ),
+      }
+      await noticing.close()
+    }),
     { numRuns: runs(200) },
   )
 })
