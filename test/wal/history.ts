@@ -6,8 +6,8 @@ import { Random } from '../fuzz/random.js'
 import { DiskTroubles } from './disk-troubles.js'
 import { Crash, SimulatedDisk } from './simulated-disk.js'
 
-/** How records are appended: durable by the thread or in the pool, or flushed some time later. */
-const flushes = ['thread', 'pool', 'later'] as const
+/** How records are appended: durable by the thread or in the pool, flushed soon, or some of them durable by the thread and others soon. */
+const flushes = ['thread', 'pool', 'soon', 'mixed'] as const
 
 /** A copy of the store as it was behind a record, and where the log goes on from there. */
 interface Checkpoint {
@@ -36,6 +36,8 @@ export class History {
   #records: Buffer[] = []
   /** How many of them have to be. */
   #sure = 0
+  /** Whether the last one is durable when its append returns. */
+  #isSure = true
   /** How many there were when the last flush in the pool began. */
   #flushing = 0
   #checkpoint: Checkpoint | undefined
@@ -51,7 +53,7 @@ export class History {
     this.#disk = new SimulatedDisk(random)
     this.#flush = random.pick(flushes)
     this.#settings = {
-      durable: this.#flush !== 'later',
+      durable: this.#flush !== 'soon',
       failed: () => {},
       segment_bytes: random.pick([4096, 4096, 4096, 8192, 8192, 16384, 65536]),
     }
@@ -157,15 +159,20 @@ export class History {
     if (random.once(12)) this.#troubles.isFull = !this.#troubles.isFull
     if (random.once(6)) this.#beginCheckpoint()
     if (random.once(4)) this.#endCheckpoint()
-    if (this.#flush === 'later' && random.once(6)) await this.#elapse()
+    if (this.#flushesSoon && random.once(6)) await this.#elapse()
     await this.#append()
+  }
+
+  /** Whether some records are flushed by the log's timer. */
+  get #flushesSoon(): boolean {
+    return this.#flush === 'soon' || this.#flush === 'mixed'
   }
 
   #beginCheckpoint(): void {
     const log = this.#opened()
     if (this.#nextCheckpoint) return
     this.story.push(`begin checkpoint at ${JSON.stringify(log.position)}`)
-    if (this.#flush === 'later') log.flush()
+    if (this.#flushesSoon) log.flush()
     this.#sure = this.#records.length
     this.#nextCheckpoint = { records: [...this.#records], position: log.position }
   }
@@ -210,7 +217,7 @@ export class History {
       this.#records.pop()
     } else {
       assert.equal(appended.value, this.#records.length)
-      if (this.#flush !== 'later') this.#sure = this.#records.length
+      if (this.#isSure) this.#sure = this.#records.length
     }
     assert.equal(log.last, this.#records.length)
     if (appended.ok && this.#random.once(6)) await this.#retract(appended.value)
@@ -218,7 +225,9 @@ export class History {
 
   async #appended(log: LocalLog, bytes: Buffer): Promise<Appended> {
     const expected = log.last
-    if (this.#flush !== 'pool') return log.appendSync(expected, bytes)
+    this.#isSure = this.#flush !== 'soon'
+    if (this.#flush === 'mixed') this.#isSure = this.#random.once(2)
+    if (this.#flush !== 'pool') return log.appendSync(expected, bytes, this.#isSure ? 'now' : 'soon')
     const appended = log.append(expected, bytes)
     // Checkpoints end while a record is on its way to the disk.
     if (this.#random.once(4)) {

@@ -186,7 +186,7 @@ export class LoggedEnvironment {
   checkpoint(): void {
     this.#applyPublished()
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
-    this.#flushLog()
+    this.#wal.flush()
     this.#checkpoints.takeSync(this.#wal.note)
     this.#taken(this.#applied, this.#noted)
   }
@@ -335,17 +335,13 @@ export class LoggedEnvironment {
   }
 
   async #take(last: LogSequence, note: string): Promise<void> {
-    this.#flushLog()
+    // The log must reach as far as the checkpoint that names a position in it.
+    this.#wal.flush()
     const begun = process.hrtime.bigint()
     const noted = this.#noted
     if (!(await this.#checkpoints.take(note))) return
     this.#taken(last, noted)
     this.#parts.checkpointed?.(process.hrtime.bigint() - begun)
-  }
-
-  /** Flushes the log, which must reach as far as the checkpoint that names a position in it. */
-  #flushLog(): void {
-    if (!this.#parts.durable) this.#wal.flush()
   }
 
   /** Recovery starts behind the position that LMDB itself has stored, so the log is truncated to that, not to the checkpoint. */

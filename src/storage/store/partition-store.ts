@@ -96,6 +96,11 @@ function heldIn({ root }: Checkpoints, path: string) {
   return { environment, outbox: new Outbox(environment, path), highest }
 }
 
+/** Whether a turn says only what became of notices: should its record be lost, they are sent again, which at least once allows. */
+function isOfAcks({ entities, notices }: TurnRecord): boolean {
+  return entities.length === 0 && notices.length === 0
+}
+
 /** A partition's store in an LMDB environment, of which its thread is the only writer. */
 export class PartitionStore extends LoggedStore<TurnRecord> {
   readonly limits: EntityLimits
@@ -213,7 +218,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     if (publication === undefined) this.#applyNow()
     this.disk.enter()
     const bytes = encodeTurnRecord(turn)
-    const appended = this.wal.appendSync(this.wal.last, bytes)
+    const appended = this.wal.appendSync(this.wal.last, bytes, isOfAcks(turn) ? 'soon' : 'now')
     if (publication === undefined) {
       this.applyOwn(appended, turn, () => {
         stages.logged?.(bytes.length)

@@ -5,7 +5,7 @@ import { frameSize, head_bytes, writeFrame, zeroHead } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogDamage, recoverLog } from './log-recovery.js'
 import { type LogPosition, LogScan, positionText, type ScannedRecord } from './log-scan.js'
-import type { Appended, LogRecord, LogSequence, NotedLog } from './record-log.js'
+import type { Appended, FlushTime, LogRecord, LogSequence, NotedLog } from './record-log.js'
 import { isOutOfSpace, nameOf, Segments } from './segments.js'
 
 export interface LocalLogSettings {
@@ -30,8 +30,8 @@ export interface OpenedLog {
 
 const defaultSegment_bytes = 2 ** 26
 
-/** How long records of a log that is not durable wait until they are flushed. */
-const later_ms = 50
+/** How long records wait that are flushed soon. */
+const soon_ms = 50
 
 /** Frames up to this size are built in a buffer that is reused. */
 const scratch_bytes = 2 ** 22
@@ -103,13 +103,17 @@ export class LocalLog implements NotedLog {
 
   async append(expected: LogSequence, bytes: Uint8Array): Promise<Appended> {
     const written = this.#written(expected, bytes)
-    if (written.ok && this.#settings.durable) await this.#flushInPool()
+    if (!written.ok) return written
+    if (this.#settings.durable) await this.#flushInPool()
+    else this.#flushSoon()
     return written
   }
 
-  appendSync(expected: LogSequence, bytes: Uint8Array): Appended {
+  appendSync(expected: LogSequence, bytes: Uint8Array, flush: FlushTime = 'now'): Appended {
     const written = this.#written(expected, bytes)
-    if (written.ok && this.#settings.durable) this.flush()
+    if (!written.ok) return written
+    if (this.#settings.durable && flush === 'now') this.#flushFile()
+    else this.#flushSoon()
     return written
   }
 
@@ -119,7 +123,7 @@ export class LocalLog implements NotedLog {
     this.#before = undefined
     this.#retracted += 1
     this.#orFault(() => zeroHead(this.#segments.file, this.#end.offset))
-    this.flush()
+    this.#flushFile()
   }
 
   /** Records behind the position at which the log was opened. Only to be used right after opening. */
@@ -151,6 +155,10 @@ export class LocalLog implements NotedLog {
   }
 
   flush(): void {
+    if (this.#flushed < this.last) this.#flushFile()
+  }
+
+  #flushFile(): void {
     const { last } = this
     const { size_bytes } = this.#segments
     this.#orFault(() => this.#segments.file.flush())
@@ -164,7 +172,7 @@ export class LocalLog implements NotedLog {
   close(): void {
     clearTimeout(this.#timer)
     try {
-      this.flush()
+      this.#flushFile()
     } finally {
       this.#segments.close()
     }
@@ -174,7 +182,6 @@ export class LocalLog implements NotedLog {
     if (expected !== this.last) return err({ kind: 'fenced', last: this.last })
     const sequence = (expected + 1) as LogSequence
     if (!this.#write(sequence, bytes)) return err({ kind: 'diskFull' })
-    if (!this.#settings.durable) this.#flushLater()
     return ok(sequence)
   }
 
@@ -190,7 +197,7 @@ export class LocalLog implements NotedLog {
         const { offset } = this.#end
         // The length on disk, which the frame names, is enlarged first: a file that was cut within the frame is then told from one that was only
         // written that far.
-        if (this.#segments.reserve(offset + needed) && this.#settings.durable) this.flush()
+        if (this.#segments.reserve(offset + needed) && this.#settings.durable) this.#flushFile()
         const frame = this.#frameOf(needed)
         const known = { flushed: this.#flushed, file_bytes: this.#onDisk_bytes }
         const crc = writeFrame(frame, { sequence, previous: this.#end.crc, ...known, payload })
@@ -218,12 +225,12 @@ export class LocalLog implements NotedLog {
     this.#orFault(() => {
       try {
         this.#segments.reserve(size + head_bytes)
-        this.flush()
+        this.#flushFile()
         const frame = Buffer.alloc(size + head_bytes)
         const known = { flushed: sequence, file_bytes: this.#onDisk_bytes }
         const crc = writeFrame(frame, { sequence, previous, ...known, payload: Buffer.alloc(0) })
         this.#segments.file.write(0, frame)
-        this.flush()
+        this.#flushFile()
         this.#end = { ...this.#end, offset: size, crc }
         this.#from = this.#end
       } catch (fault) {
@@ -243,7 +250,7 @@ export class LocalLog implements NotedLog {
     file.read(offset, head)
     if (head.every((byte) => byte === 0)) return
     zeroHead(file, offset)
-    this.flush()
+    this.#flushFile()
   }
 
   #frameOf(size: number): Buffer {
@@ -253,7 +260,7 @@ export class LocalLog implements NotedLog {
   }
 
   #nextSegment(first: LogSequence): void {
-    this.flush()
+    this.#flushFile()
     this.#segments.next(first)
     this.#onDisk_bytes = this.#segments.size_bytes
     this.#end = { ...this.#end, segment: first, offset: 0 }
@@ -275,16 +282,15 @@ export class LocalLog implements NotedLog {
     if (retracted === this.#retracted) this.#flushed = Math.max(this.#flushed, last) as LogSequence
   }
 
-  #flushLater(): void {
-    if (this.#timer !== undefined) return
-    this.#timer = setTimeout(() => {
-      this.#flushInPool()
-        .then(() => {
-          this.#timer = undefined
-          if (this.#flushed < this.last) this.#flushLater()
-        })
-        .catch(this.#settings.failed)
-    }, later_ms)
+  #flushSoon(): void {
+    this.#timer ??= setTimeout(() => void this.#flushUnflushed().catch(this.#settings.failed), soon_ms)
+  }
+
+  async #flushUnflushed(): Promise<void> {
+    // A durable record behind them may have taken them along.
+    if (this.#flushed < this.last) await this.#flushInPool()
+    this.#timer = undefined
+    if (this.#flushed < this.last) this.#flushSoon()
   }
 
   #orFault<T>(act: () => T): T {

@@ -47,10 +47,13 @@ export interface RecordLog {
   close(): void
 }
 
+/** When a record is flushed: before the append returns, as far as `-writeConcern` wants that, or soon after, or with a later record. */
+export type FlushTime = 'now' | 'soon'
+
 /** A log near enough for its writer to wait: a turn that appends to it is synchronous. */
 export interface SynchronousRecordLog extends RecordLog {
-  /** Appends in this thread, before it returns. */
-  appendSync(expected: LogSequence, bytes: Uint8Array): Appended
+  /** Appends in this thread, before it returns. A loss of power may take the last records that are flushed soon. */
+  appendSync(expected: LogSequence, bytes: Uint8Array, flush?: FlushTime): Appended
 }
 
 /** The log of an environment whose checkpoints contain a position in it. */
