@@ -218,8 +218,9 @@ test('an orderly end is over at its limit, whatever is under way', async (t) => 
   await until(() => !(provider.received.length < 1 || receiver.received.length < 1))
   t.equal(await broker.end('SIGTERM'), 0)
   under.destroy()
-  const given = /given up at the end of -shutdownTimeout: (\d+ requests)"/.exec(broker.output)?.[1]
-  t.match(given, /requests/)
+  // On a busy machine turns of partitions may be under way as well.
+  const given = /given up at the end of -shutdownTimeout: ([^"]+)"/.exec(broker.output)?.[1]
+  t.match(given, /^\d+ requests/)
   const last = broker.output.trim().split('\n').at(-1) ?? ''
   t.match(JSON.parse(last), { op: 'main:stop', msg: `ended, not in order: ${given} given up` })
 })

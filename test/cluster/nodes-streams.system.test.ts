@@ -30,6 +30,8 @@ class Program {
   node: RunningBroker | undefined
   /** One that does not answer, which a proxy would leave out. */
   away: RunningBroker | undefined
+  /** How many streams it has opened. */
+  opened = 0
   /** Why its streams have ended, as far as that was said. */
   readonly ends: string[] = []
 
@@ -55,6 +57,7 @@ class Program {
         node && node !== this.away && (await ListeningClient.open(this.#t, node, { path }).catch(() => undefined))
       if (client && client.status === 200) {
         this.node = node
+        this.opened += 1
         await this.#read(client)
         this.node = undefined
       }
@@ -179,21 +182,23 @@ test('a client listens at any node to what all of them send, whichever is killed
     const shift = heard.map((own, at) => {
       const node = nodes[at]
       return new Program(t, node === undefined ? [] : [node], path, (body) => {
-        own.add(/Tank\d/.exec(body)?.[0] ?? '')
+        if (written.isNewest({ body })) own.add(/Tank\d/.exec(body)?.[0] ?? '')
         written.accept({ body })
       })
     })
     await until(() => shift.every(({ node }) => node !== undefined), 'both listen')
     const ofBoth = (): readonly string[] => tanks.filter((tank) => heard.every((own) => own.has(tank)))
+    /** Whether both hear of a change of all entities, and neither has to listen anew meanwhile: what was sent to it may go to the other. */
     const shared = async (): Promise<boolean> => {
       for (const own of heard) own.clear()
+      const opened = shift.map((program) => program.opened)
       await written.setAll(...nodes)
       await notified()
-      return heard.every(({ size }) => size > 0)
+      return heard.every(({ size }) => size > 0) && shift.every((program, at) => program.opened === opened[at])
     }
     // Each node that sends hears of a client at another one a moment after that listens: what was sent to the one before may come again.
     await until(async () => (await shared()) && ofBoth().length === 0, 'all nodes know of both')
-    await shared()
+    await until(shared, 'both hear of all once more')
     t.same(ofBoth(), [], 'each entity is notified to one of them')
     for (const program of shift) await program.end()
   })

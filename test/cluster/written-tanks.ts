@@ -18,8 +18,14 @@ export class Written {
   }
 
   accept({ body }: Pick<Received, 'body'>): void {
-    const [, id = '', value = ''] = /"id" ?: ?"(Tank\d)".*"value" ?: ?"?(\d+)/s.exec(body) ?? []
-    this.#accepted.get(id)?.push(Number(value))
+    const { id, value } = shownIn(body)
+    this.#accepted.get(id)?.push(value)
+  }
+
+  /** Whether a notification shows the last value that its tank was given, not one that comes again. */
+  isNewest({ body }: Pick<Received, 'body'>): boolean {
+    const { id, value } = shownIn(body)
+    return this.#sent.get(id) === value
   }
 
   get isNotified(): boolean {
@@ -62,6 +68,11 @@ export class Written {
     }
     await until(isAcknowledged, `${id} is set`)
   }
+}
+
+function shownIn(body: string): { readonly id: string; readonly value: number } {
+  const [, id = '', value = ''] = /"id" ?: ?"(Tank\d)".*"value" ?: ?"?(\d+)/s.exec(body) ?? []
+  return { id, value: Number(value) }
 }
 
 /** Subscribes to all tanks at the last of some nodes; resolves when that is in force on each of them. */
