@@ -26,15 +26,20 @@ export async function holdWriteLock(
   return { release }
 }
 
+/** So many notices of one change are long together. */
+const sharing = 32
+
 /**
- * Has updates of all entities applied at once, since they have notices, so that their turns wait for a write lock; nothing else waits to be
- * applied when this resolves.
+ * Has updates of all entities applied at once, since they have notices that share what they show, so that their turns wait for a write lock;
+ * nothing else waits to be applied when this resolves.
  */
 export async function applyAtOnce(broker: RunningBroker, headers: Record<string, string> = {}): Promise<void> {
   const subject = { entities: [{ idPattern: '.*' }] }
-  const notification = { http: { url: 'http://127.0.0.1:9' } }
-  const { status } = await broker.send('POST', '/v2/subscriptions', { subject, notification }, headers)
-  if (status !== 201) throw new Error(`the subscription was answered with ${status}`)
+  const notification = { http: { url: 'http://127.0.0.1:9' }, attrsFormat: 'legacy' }
+  for (let made = 0; made < sharing; made += 1) {
+    const { status } = await broker.send('POST', '/v2/subscriptions', { subject, notification }, headers)
+    if (status !== 201) throw new Error(`the subscription was answered with ${status}`)
+  }
   await broker.send('GET', '/v2/entities', undefined, headers)
 }
 
