@@ -59,8 +59,19 @@ function clockVerdict(leads: readonly Lead[]): JoinVerdict {
   if (near.length === 0) return { kind: 'right' }
   const isRefused = 2 * far.length > leads.length
   const clocks = (isRefused ? far : near).map(leadText).join(', ')
-  const reason = `the clock of the day of this machine is ${clocks}: let all machines take their time from the same servers (NTP)`
-  return { kind: isRefused ? 'refused' : 'warned', reason }
+  const reason = `the clock of the day of this machine is ${clocks}: ${wrongClock(near, leads)}`
+  const wayOut = 'let all machines take their time from the same servers (NTP)'
+  return {
+    kind: isRefused ? 'refused' : 'warned',
+    reason: `${reason}; ${wayOut}${isRefused ? ', then start again' : ''}`,
+  }
+}
+
+/** Which clock is wrong, as far as the members that answered tell. */
+function wrongClock(differing: readonly Lead[], leads: readonly Lead[]): string {
+  if (leads.length === 1) return 'either of the two may be wrong, since no other node has answered'
+  if (2 * differing.length > leads.length) return 'most nodes that answered differ from it, so it is probably wrong'
+  return 'the other nodes that answered agree with it, so theirs is probably wrong'
 }
 
 /** Undefined if the member does not answer in time. */
