@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
 import { type ClusterService, type ShownCluster, shownCluster } from '../broker/services/cluster-status.js'
-import { checkJoin } from '../cluster/link/join-check.js'
+import { checkJoin, twinRefusal } from '../cluster/link/join-check.js'
 import { readLinkSecurity } from '../cluster/link/link-security.js'
 import type { LinkCaller } from '../cluster/link/node-connection.js'
 import { Reachability } from '../cluster/link/reachability.js'
@@ -236,10 +236,11 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     const { description } = described.value
     const members = described.value.members.map(({ facts }) => facts)
     this.#parts.guarded.members(members)
-    const known = await this.#known(members, caller)
+    const [known, twin] = await Promise.all([this.#known(members, caller), twinRefusal(members, caller)])
     if (!known.ok) return known
     const listed = await this.#thread.far.list(folder.id)
     if (!listed.ok) return listed
+    if (twin !== undefined) return err(twin)
     const began = description.began?.id
     if (fact?.state !== 'member' || fact.began !== began)
       noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'member', began })

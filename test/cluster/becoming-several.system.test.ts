@@ -1,3 +1,4 @@
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, t as file, type Test, test } from 'tap'
 import { member } from '../../bench/ngsi.js'
@@ -64,6 +65,12 @@ test('a single broker becomes the first node of a cluster, with all that it has'
   const [b, c] = await Promise.all(['b', 'c'].map((name) => RunningBroker.startOn(t, data(name), node(name, ...link))))
   if (b === undefined || c === undefined) return
   t.match(await startRefusal(t, data('d'), node('c', ...link)), /ended with 6: .*node c of it has another data folder/s)
+  cpSync(data('c'), data('copy'), { recursive: true })
+  const twin = await startRefusal(t, data('copy'), node('c', ...link))
+  t.match(
+    twin,
+    /ended with 6: .*another process runs as its node c, at .*: end that one, or start this one with another/s,
+  )
   for (const each of [b, c]) {
     await levelsShown(each, '2')
     const { json } = await each.send('GET', '/v2/subscriptions')

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { checkJoin } from '../../src/cluster/link/join-check.js'
+import { checkJoin, twinRefusal } from '../../src/cluster/link/join-check.js'
 import type { NodeFacts } from '../../src/storage/etcd/node-facts.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { byToken, GivenNode } from './given.js'
@@ -47,6 +47,20 @@ test('whose clock differs by a second from those of most members does not join',
     kind: 'refused',
     reason: /behind that of node c: either of the two may be wrong, since no other node has answered; let all machines/,
   })
+})
+
+test('a node does not run beside another process of its name', async (t) => {
+  const [a, b] = [await GivenNode.start(t, 'a'), await GivenNode.start(t, 'b')]
+  const died = factsOf(a)
+  t.equal(
+    await twinRefusal([died, factsOf(b)], caller),
+    `another process runs as its node a, at 127.0.0.1:${a.port}: end that one, or start this one with another -nodeName and a new folder`,
+  )
+  const elsewhere = { ...factsOf(b), name: 'a' }
+  t.equal(await twinRefusal([elsewhere], caller), undefined, 'the address is that of another node now')
+  t.equal(await twinRefusal([factsOf(b)], caller), undefined, 'no process of its name is a member')
+  a.listener.close()
+  t.equal(await twinRefusal([died], caller), undefined, 'a predecessor has died')
 })
 
 test('who has no token of the cluster, or is of another one, does not join', async (t) => {

@@ -1,6 +1,6 @@
 import type { NodeFacts } from '../../storage/etcd/node-facts.js'
 import { type NodeAddress, parseAddress } from '../membership/route-table.js'
-import { parseClock } from './link-protocol.js'
+import { parseClock, parseNodeOfClock } from './link-protocol.js'
 import { type LinkCaller, NodeConnection } from './node-connection.js'
 
 /** A clock difference of this much or more is refused; a smaller one above this is a warning. */
@@ -51,6 +51,25 @@ export async function checkJoin(
     return { kind: 'refused', reason: `other nodes do not take this one for a node of their cluster: ${reasons}` }
   }
   return clockVerdict(responses.flatMap((response) => (response.kind === 'lead' ? response : [])))
+}
+
+/**
+ * Why a node may not run, as a text for the operator, when whoever answers at the address of the member of its name is another process,
+ * started with a copy of the data folder: both would take the logs from each other. A predecessor that has died does not answer.
+ */
+export async function twinRefusal(members: readonly NodeFacts[], caller: LinkCaller): Promise<string | undefined> {
+  const name = caller.self.node
+  const address = members.find((member) => member.name === name)?.address
+  const at = address === undefined ? undefined : parseAddress(name, address)
+  if (at === undefined) return undefined
+  const connection = new NodeConnection(at, caller)
+  const limit = setTimeout(() => connection.close(), response_ms)
+  const response = await connection.ask({ kind: 'clock' }, Buffer.from('{}'))
+  clearTimeout(limit)
+  connection.close()
+  // The address may have become that of another node since.
+  if (response.kind !== 'answered' || parseNodeOfClock(response.bytes.toString()) !== name) return undefined
+  return `another process runs as its node ${name}, at ${address}: end that one, or start this one with another -nodeName and a new folder`
 }
 
 function clockVerdict(leads: readonly Lead[]): JoinVerdict {

@@ -148,6 +148,12 @@ export function parseClock(text: string): number | undefined {
   return isSafeCount(time_ms) ? time_ms : undefined
 }
 
+/** Parses the name of the node whose clock it is; undefined when it is malformed, or of a version that does not say. */
+export function parseNodeOfClock(text: string): string | undefined {
+  const node = memberOf(text, 'node')
+  return typeof node === 'string' ? node : undefined
+}
+
 /** Parses the owner that a response with status 421 names; undefined when it names none. */
 export function parseOwner(text: string): string | undefined {
   const owner = memberOf(text, 'owner')

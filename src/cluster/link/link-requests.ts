@@ -179,8 +179,9 @@ export class LinkRequests {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ positions })) }
   }
 
-  clock(): ListenerResponse {
-    return { status: 200, bytes: Buffer.from(JSON.stringify({ time_ms: this.#services.clock() })) }
+  /** Its name tells that a process runs as this node. */
+  clock(node: string): ListenerResponse {
+    return { status: 200, bytes: Buffer.from(JSON.stringify({ time_ms: this.#services.clock(), node })) }
   }
 
   /** A client of another node has received notices of a subscription. */

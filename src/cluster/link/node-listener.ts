@@ -224,7 +224,7 @@ export class NodeListener {
     const target = parseLinkTarget(method, url)
     if (target === undefined) throw new Error('a request has no target')
     if (target.kind === 'positions') send(outgoing, this.#requests.positions(body))
-    else if (target.kind === 'clock') send(outgoing, this.#requests.clock())
+    else if (target.kind === 'clock') send(outgoing, this.#requests.clock(this.#parts.self.node))
     else if (target.kind === 'control') send(outgoing, await this.#requests.changeMetadata(body))
     else if (target.kind === 'heartbeats') send(outgoing, await this.#requests.heartbeats(body))
     else if (target.kind === 'statistics') send(outgoing, this.#requests.statistics())
