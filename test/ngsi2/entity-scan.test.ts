@@ -36,6 +36,19 @@ test('what is scanned is what is parsed: the same action, and entities that mean
   assert(scans > meetings(1000), `${scans} payloads were scanned`)
 })
 
+test('of metadata with one name the last one counts, scanned or parsed', async (t) => {
+  const doubled = '"m":{"type":"Text","value":1},"n":{"value":2},"m":{"type":"Number","value":3}'
+  const payload = body(`{"id":"B","a":{"value":1,"metadata":{${doubled}}}}`)
+  const parsed = atOnce(parseBatch(payload, 'normalized'))
+  const entities = scan(payload)?.entities.map(({ text }) => parseScannedEntity(text))
+  t.same(parsed.ok && parsed.value.entities, entities)
+  const metadata = [
+    { name: 'm', type: 'Number', value: 3 },
+    { name: 'n', type: 'Number', value: 2 },
+  ]
+  t.match(entities?.[1]?.attributes, [{ metadata }])
+})
+
 /** A payload with this text of an entity behind one that is as it should be. */
 function body(entity: string, action = '"actionType":"append"'): string {
   return `{${action},"entities":[{"id":"A","type":"T"},${entity}]}`

@@ -133,16 +133,18 @@ const elementsAtOnce = 64
 /** Reads the metadata of an attribute; of elements with one name the last one counts [NGSIv2 context 2.3, 15]. */
 function* readMetadata(tree: Tree): Steps<Result<readonly Metadata[], ApiResponse>> {
   if (!isTreeObject(tree)) return err(badInput('metadata not a JSON object'))
-  const elements: Metadata[] = []
+  const elements = new Map<string, Metadata>()
+  let read = 0
   for (const [name, body] of tree.members) {
     const wrong = wrongIdentifier('metadata name', name)
     if (wrong) return err(wrong)
     const element = yield* readElement(name, body)
     if (!element.ok) return element
-    elements.push(element.value)
-    if (hasParts(element.value) || elements.length % elementsAtOnce === 0) yield
+    elements.set(name, element.value)
+    read += 1
+    if (hasParts(element.value) || read % elementsAtOnce === 0) yield
   }
-  return ok(elements)
+  return ok([...elements.values()])
 }
 
 function* readElement(name: string, tree: Tree): Steps<Result<Metadata, ApiResponse>> {
