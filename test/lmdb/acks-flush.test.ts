@@ -6,8 +6,8 @@ import { DiskLogFolder } from '../../src/storage/wal/log-folder.js'
 import { LogScan } from '../../src/storage/wal/log-scan.js'
 import { storeSettings } from '../given.js'
 import { notice, subscriptionId } from '../given-subscription.js'
-import { nth } from '../wal/given.js'
 import { until } from '../until.js'
+import { nth } from '../wal/given.js'
 
 test('what became of notices is flushed with what comes behind it, or soon, and before a checkpoint', async (t) => {
   const path = t.testdir()
