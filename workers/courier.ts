@@ -103,9 +103,10 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   let sender: Courier | undefined
   const own: Omit<CourierOperations, keyof DeliveryOperations> = {
     connect: (partition, port) => numbered(mailboxes, partition).connect(port),
-    begin: async () => {
-      // What a courier before this one has sent is known by what has left LMDB.
-      const applied = await Promise.all(memtables.map((memtable) => memtable.whenApplied(applied_ms)))
+    begin: () => {
+      // What a courier before this one has sent is known by what has left LMDB. Nothing that this one is told may come in between.
+      const until_ms = performance.now() + applied_ms
+      const applied = memtables.map((memtable) => memtable.waitUntilApplied(until_ms - performance.now()))
       if (applied.includes(false)) log.warn('notif:start', 'LMDB cannot follow: notifications may be sent again')
       sender = newCourier()
       for (const [name, method] of methodsOf(sender, deliveryOperations)) offered.set(name, timed(name, method))

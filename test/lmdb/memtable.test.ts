@@ -155,6 +155,7 @@ test('who waits for LMDB is heard, and goes on when it has followed', async (t) 
   t.teardown(() => clearInterval(alive))
   publish(writer, { a: [record(1, 'one')] })
   t.equal(await reader.whenApplied(20), false, 'nobody applies it')
+  t.equal(reader.waitUntilApplied(20), false)
   let requests = 0
   void writer.whenWanted(() => {
     requests += 1
@@ -164,4 +165,5 @@ test('who waits for LMDB is heard, and goes on when it has followed', async (t) 
   publish(writer, { a: [record(1, 'two')] })
   t.same(await Promise.all([reader.whenApplied(60_000), new Memtable(memory).whenApplied(60_000)]), [true, true])
   t.ok(requests >= 2)
+  t.equal(reader.waitUntilApplied(0), true)
 })

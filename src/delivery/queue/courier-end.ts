@@ -19,7 +19,7 @@ export interface EndState {
   readonly stage: EndStage
   /** Since the end has begun. */
   readonly passed_ms: number
-  /** In this stage, and there without progress; time in which the process stood still is left out. */
+  /** In this stage, and without progress: attempts that are accepted, then what is stored; time in which the process stood still is left out. */
   readonly spent_ms: number
   readonly quiet_ms: number
   /** As of the last look. */
@@ -66,7 +66,9 @@ export function endTransition(state: EndState, look: EndLook, limit_ms: number):
   const quiet_ms = progress === state.progress ? state.quiet_ms + step_ms : 0
   const next = { ...state, passed_ms, spent_ms, quiet_ms, progress }
   const stage = stageAfter[state.stage](next, look, limit_ms)
-  return stage === state.stage ? next : { ...next, stage, spent_ms: 0, quiet_ms: 0 }
+  if (stage === state.stage) return next
+  // Receivers have no more patience because no attempts are begun any more.
+  return { ...next, stage, spent_ms: 0, quiet_ms: stage === 'finishing' ? quiet_ms : 0 }
 }
 
 const stageAfter: Readonly<Record<EndStage, (state: EndState, look: EndLook, limit_ms: number) => EndStage>> = {

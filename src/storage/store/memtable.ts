@@ -194,17 +194,35 @@ export class Memtable {
    * Whoever has seen a record has it in the count. Who sets `wanted` while LMDB follows is heard: it was cleared before.
    */
   async whenApplied(limit_ms: number): Promise<boolean> {
+    const ask = this.#asking(limit_ms)
+    for (let answer = ask(); ; answer = ask()) {
+      if (typeof answer === 'boolean') return answer
+      const waiting = Atomics.waitAsync(this.#cells, appliedCell, answer.held, answer.left_ms)
+      if (waiting.async) await waiting.value
+    }
+  }
+
+  /** As `whenApplied`, for a thread that must not do anything else meanwhile: it sleeps. */
+  waitUntilApplied(limit_ms: number): boolean {
+    const ask = this.#asking(limit_ms)
+    for (let answer = ask(); ; answer = ask()) {
+      if (typeof answer === 'boolean') return answer
+      Atomics.wait(this.#cells, appliedCell, answer.held, answer.left_ms)
+    }
+  }
+
+  /** Asks for LMDB to follow: true when it has, false when the time is over, else how long to wait for another value than the one held. */
+  #asking(limit_ms: number): () => boolean | { readonly held: number; readonly left_ms: number } {
     const target = Atomics.load(this.#cells, publishedCell)
     const until_ms = performance.now() + limit_ms
-    for (;;) {
+    return () => {
       const held = Atomics.load(this.#cells, appliedCell)
       if (((held - target) | 0) >= 0) return true
       const left_ms = until_ms - performance.now()
       if (left_ms <= 0) return false
       Atomics.store(this.#cells, wantedCell, 1)
       Atomics.notify(this.#cells, wantedCell)
-      const waiting = Atomics.waitAsync(this.#cells, appliedCell, held, left_ms)
-      if (waiting.async) await waiting.value
+      return { held, left_ms }
     }
   }
 
