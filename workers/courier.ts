@@ -35,6 +35,9 @@ import { Bell } from '../src/threads/shared-memory/signals.js'
 /** How long a courier that begins waits until LMDB has all that was published. */
 const applied_ms = 5000
 
+const notApplied =
+  'a partition has not written its last turns to LMDB, as where the disk is full: notifications that were accepted lately may be sent again'
+
 /** The courier's thread: delivers the notices of the outboxes until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
   parkWhenTold(task.parking)
@@ -107,7 +110,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       // What a courier before this one has sent is known by what has left LMDB. Nothing that this one is told may come in between.
       const until_ms = performance.now() + applied_ms
       const applied = memtables.map((memtable) => memtable.waitUntilApplied(until_ms - performance.now()))
-      if (applied.includes(false)) log.warn('notif:start', 'LMDB cannot follow: notifications may be sent again')
+      if (applied.includes(false)) log.warn('notif:start', notApplied)
       sender = newCourier()
       for (const [name, method] of methodsOf(sender, deliveryOperations)) offered.set(name, timed(name, method))
       return sender.start()

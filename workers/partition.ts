@@ -183,7 +183,7 @@ function waitingMeter(measures: Measures, partition: number): StorageMeter {
     ...meter,
     logged: (bytes, duration) => {
       meter.logged(bytes, duration)
-      if (wait.on) wait.waited(duration)
+      if (wait.on && duration !== undefined) wait.waited(duration)
     },
   }
 }

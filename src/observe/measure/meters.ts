@@ -26,10 +26,14 @@ export function storageMeter(row: PartitionRow) {
       commitDurations(duration)
       commitOperations(BigInt(commands))
     },
-    /** A record was appended to the log: its size, and the time until it stood there, durable unless `-writeConcern` is 0. */
-    logged: (bytes: number, duration: Nanoseconds): void => {
-      logDurations(duration)
+    /**
+     * A record was appended to the log: its size, and the time until it stood there, durable unless `-writeConcern` is 0. Without a time it
+     * has not waited for the disk, of which that time tells.
+     */
+    logged: (bytes: number, duration: Nanoseconds | undefined): void => {
       logged_bytes(BigInt(bytes))
+      if (duration === undefined) return
+      logDurations(duration)
       if (duration > longest) longest = duration
     },
     /** To be called every second: shows the longest append of late. */

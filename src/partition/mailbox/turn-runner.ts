@@ -60,7 +60,7 @@ export class TurnTimes {
   readonly begun = process.hrtime.bigint()
   /** Everything is decided; the record is about to be logged. */
   decided = this.begun
-  /** The record is durable; it is about to be applied. */
+  /** The record is in the log; it is about to be applied. */
   logged = this.begun
   /** The work behind the commit is done. */
   ended = this.begun
@@ -147,9 +147,9 @@ export class TurnRunner {
     const { storage, ownership } = this.#parts
     times.decided = process.hrtime.bigint()
     times.logged = times.decided
-    return commitTurn(this.#parts, changes, (bytes) => {
+    return commitTurn(this.#parts, changes, (bytes, flush) => {
       times.logged = process.hrtime.bigint()
-      storage.logged(bytes, times.logged - times.decided)
+      storage.logged(bytes, flush === 'now' ? times.logged - times.decided : undefined)
       ownership?.logged()
     })
   }

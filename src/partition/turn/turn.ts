@@ -1,5 +1,6 @@
 import type { TurnChanges } from '../../storage/records/store.js'
 import type { PartitionStore } from '../../storage/store/partition-store.js'
+import type { FlushTime } from '../../storage/wal/record-log.js'
 import type { Versions } from '../../threads/shared-memory/versions.js'
 import type { DecidingParts } from './decide.js'
 
@@ -20,12 +21,12 @@ export interface TurnParts extends DecidingParts {
  * subscriptions then have their former moments, except where another partition has moved them since, and the versions have counted the
  * failed commit, so that readers read again what has not changed. Call `endTurn` next, before anything else is decided or read.
  *
- * @param logged called with the size of the record when it is durable, before anybody can see the changes
+ * @param logged called with the size of the record when it is in the log, durable unless it is flushed soon, before anybody can see the changes
  */
 export function commitTurn(
   { store, matcher, versions }: TurnParts,
   changes: TurnChanges,
-  logged = (_bytes: number): void => {},
+  logged = (_bytes: number, _flush: FlushTime): void => {},
 ): boolean {
   try {
     // Some readers see the transaction before it is over: none of them may show its cache any more.

@@ -13,7 +13,7 @@ const appliedCell = 2
 const wantedCell = 3
 /** Where hashes begin, by chance: nobody can choose names whose hashes are alike, which would make every search long. */
 const seedCell = 4
-/** The number of the last notice that was published, in 64 bits: where they are 32, these are 6 and 7. */
+/** The number of the last notice that was published, in 64 bits, which the cells 6 and 7 have together. */
 const lastNoticeCell = 3
 const firstSlot = 8
 const slots = 2 ** 14

@@ -126,7 +126,7 @@ export class OutboxReader {
   /** Whether the notice of a number is there. */
   holds(number: NoticeNumber): boolean {
     if (this.#unapplied?.notice(number) !== undefined) return true
-    return this.#fresh(number, () => this.#holds(number) || undefined) ?? false
+    return this.#fresh(number, () => (this.#holds(number) ? true : undefined)) === true
   }
 
   #holds(number: NoticeNumber): boolean {

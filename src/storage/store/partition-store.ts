@@ -29,7 +29,7 @@ import {
   type TurnRecord,
   turnRecord,
 } from '../records/turn-record.js'
-import type { LogRecord, LogSequence } from '../wal/record-log.js'
+import type { FlushTime, LogRecord, LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
 import { entryChangesOf, expiredIn, writeEntries } from './index-entries.js'
 import { KnownEntities } from './known-entities.js'
@@ -76,8 +76,8 @@ export interface StoreParts {
 
 /** What the caller of a commit does at its stages. */
 export interface CommitStages {
-  /** The record is durable, and has this size; nobody can see the changes yet. */
-  readonly logged?: (bytes: number) => void
+  /** The record is in the log, has this size, and is durable unless it is flushed soon; nobody can see the changes yet. */
+  readonly logged?: (bytes: number, flush: FlushTime) => void
   /** LMDB is about to be written with the turn. */
   readonly applying?: () => void
 }
@@ -218,15 +218,17 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     if (publication === undefined) this.#applyNow()
     this.disk.enter()
     const bytes = encodeTurnRecord(turn)
-    const appended = this.wal.appendSync(this.wal.last, bytes, isOfAcks(turn) ? 'soon' : 'now')
+    // In a cluster every record waits for etcd, whatever it says.
+    const flush = this.#publisher !== undefined && isOfAcks(turn) ? 'soon' : 'now'
+    const appended = this.wal.appendSync(this.wal.last, bytes, flush)
     if (publication === undefined) {
       this.applyOwn(appended, turn, () => {
-        stages.logged?.(bytes.length)
+        stages.logged?.(bytes.length, flush)
         stages.applying?.()
       })
     } else {
       const sequence = this.sequenceOf(appended)
-      stages.logged?.(bytes.length)
+      stages.logged?.(bytes.length, flush)
       this.#publish(publication, sequence)
     }
     this.#hasWritten([turn])
