@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { linkOver, ThreadLink } from '../../src/threads/calls/link.js'
@@ -57,6 +59,8 @@ test('a port among what is told is handed over', async (t) => {
   t.same((await taken)[0], 'taken')
 })
 
+const nobody: ThreadReports = { report: () => {} }
+
 /** A thread of the program's kind, and what it has said. */
 function thread(t: Test) {
   const reported: string[] = []
@@ -78,6 +82,23 @@ test('what a thread has not answered when it dies is refused with its fault, and
   await t.rejects(linked.ended, { message: /told to die/ })
   await t.rejects(linked.far.ask('again'), { message: /told to die/ })
 })
+
+for (const { program, fault } of [
+  { program: "setTimeout(() => { throw new Error('too early') })", fault: /^too early$/ },
+  { program: 'process.exit(3)', fault: /ended before its task/ },
+]) {
+  test(`a thread that dies while it loads its program is refused: ${program}`, async (t) => {
+    const folder = t.testdir({ 'early.mjs': `${program}; await new Promise(() => setInterval(() => {}, 1000))` })
+    const entry = pathToFileURL(join(folder, 'early.mjs'))
+    const linked = new LinkedThread<object, ThreadOperations>({
+      ...{ entry, task: {}, far: threadOperations, offered: methodsOf(nobody, threadReports) },
+    })
+    t.teardown(() => linked.close())
+    const asked = linked.far.ask('x')
+    await t.rejects(linked.ended, { message: fault })
+    await t.rejects(asked, { message: fault })
+  })
+}
 
 test('a fault of what was asked ends the thread', async (t) => {
   const { linked } = thread(t)

@@ -58,10 +58,13 @@ export class LinkedThread<Task extends object, Far extends object> {
     parking.port1.unref()
     const link = new ThreadLink<Far>({ port: port1, far, offered, answersFaults: true })
     this.far = link.far
-    const running: Promise<unknown> = this.#pool.run(
-      { ...task, control: port2, parking: parking.port2 },
-      { transferList: [port2, parking.port2, ...transfer] },
-    )
+    const running: Promise<unknown> = Promise.race([
+      endBeforeTask(this.#pool),
+      this.#pool.run(
+        { ...task, control: port2, parking: parking.port2 },
+        { transferList: [port2, parking.port2, ...transfer] },
+      ),
+    ])
     // The end of the task comes on another port, possibly before its last message.
     this.ended = running.then(() => {
       for (let left = receiveMessageOnPort(port1); left; left = receiveMessageOnPort(port1)) link.take(left.message)
@@ -100,4 +103,16 @@ export class LinkedThread<Task extends object, Far extends object> {
     this.#parking.close()
     await this.#pool.destroy()
   }
+}
+
+/**
+ * Rejects when the thread dies while it still loads its program. The task is handed to it after that: the pool says so with an event that
+ * ends the process where nobody listens, or, of a thread that exits, with none.
+ */
+function endBeforeTask(pool: Piscina): Promise<never> {
+  return new Promise((_, reject) => {
+    pool.on('error', reject)
+    // Told of before the fault is.
+    pool.on('workerDestroy', () => setImmediate(() => reject(new Error('the thread has ended before its task'))))
+  })
 }
