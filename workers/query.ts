@@ -10,9 +10,9 @@ import type { QueryRefusal } from '../src/model/context/query.js'
 import { Measures } from '../src/observe/measure/measures.js'
 import type { HandleTimes, HandleWait } from '../src/observe/measure/slow-requests.js'
 import type { Result } from '../src/result.js'
-import { giveWay } from '../src/runtime/priority.js'
 import { openReaders } from '../src/runtime/readers.js'
 import type { QueryThreadData } from '../src/runtime/tasks.js'
+import { giveWay } from '../src/threads/priority.js'
 
 /** Scans yield the processors to updates and other requests. */
 const scanPriority = 15

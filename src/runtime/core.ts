@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
-import { mainFeeds, serveFeeds } from '../api/console/feeds.js'
+import { mainFeeds } from '../api/console/feeds.js'
 import { Backups } from '../broker/coordinator/backups.js'
 import { Partitions } from '../broker/coordinator/partitions.js'
 import { RegistryFeed } from '../broker/coordinator/registry-feed.js'
@@ -13,33 +13,22 @@ import type { RegistryService } from '../broker/services/services.js'
 import type { Setting } from '../flags/command-line.js'
 import type { Options } from '../flags/settings.js'
 import type { ListenRefusal } from '../http/listen.js'
-import { ProxyNotice } from '../http/management-access.js'
 import { maxAttributes, maxMetadata, maxValues } from '../model/context/entity-size.js'
-import { type AlarmReport, AlarmReports, Alarms, publishAlarms, startSummaries } from '../observe/log/alarms.js'
+import { type AlarmReport, Alarms, publishAlarms, startSummaries } from '../observe/log/alarms.js'
 import type { MainLog } from '../observe/log/main-log.js'
-import { Measures, rowsOf } from '../observe/measure/measures.js'
+import { Measures } from '../observe/measure/measures.js'
 import { nodeStatistics } from '../observe/measure/node-statistics.js'
 import { err, ok, type Result } from '../result.js'
 import type { ClusterLog } from '../storage/etcd/cluster-log.js'
 import type { LogName } from '../storage/etcd/engine.js'
 import type { DataFolder } from '../storage/folder/data-folder.js'
 import { formatVersion } from '../storage/folder/folder-format.js'
-import { Memtable } from '../storage/store/memtable.js'
-import { ReadPool } from '../storage/store/read-pool.js'
-import { LinkedThread } from '../threads/calls/linked-thread.js'
-import { methodsOf } from '../threads/calls/service.js'
-import { ConnectionLimit, ForwardLimit, MailboxCapacity, ViewerLimit } from '../threads/shared-memory/limits.js'
-import { packed } from '../threads/shared-memory/packed.js'
 import { PartitionPosition } from '../threads/shared-memory/partition-position.js'
 import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints.js'
-import { RequestMemory } from '../threads/shared-memory/request-memory.js'
-import { SharedSemaphore } from '../threads/shared-memory/semaphore.js'
-import { newTransactions, SequenceCounter } from '../threads/shared-memory/sequences.js'
-import { Bell } from '../threads/shared-memory/signals.js'
+import { SequenceCounter } from '../threads/shared-memory/sequences.js'
 import type { Switches } from '../threads/shared-memory/switches.js'
-import { TenantRates } from '../threads/shared-memory/tenant-rates.js'
 import type { WriteWatch } from '../threads/shared-memory/thread-beats.js'
-import { Versions } from '../threads/shared-memory/versions.js'
+import { brokerIdOf, newPlan } from './broker-plan.js'
 import { RunningCluster } from './cluster.js'
 import { Coordination, clusterStatistics } from './coordination.js'
 import { RunningDelivery } from './delivery.js'
@@ -55,23 +44,11 @@ import {
   type BrokerPlan,
   type FrontEndTask,
   type FrontEvents,
-  type FrontOperations,
-  type FrontPorts,
-  frontEvents,
-  frontOperations,
   numbered,
   type PartitionTask,
   type ThreadPorts,
 } from './tasks.js'
 import { watchThreads } from './watchdog.js'
-
-/** Read transactions beyond those of the pools: each thread keeps one of its own for single reads. */
-const spareReaders = 256
-
-/** The most read transactions of a partition that may be open at one time, over all threads. */
-export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): number {
-  return dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders
-}
 
 /** How long other nodes may take to own what this node releases at its end; at most half of the time for the end. */
 const handover_ms = 10_000
@@ -92,8 +69,6 @@ interface EndReports {
   readonly gaveUp: (requests: number) => void
 }
 
-type FrontThread = LinkedThread<FrontEndTask & Pick<ThreadPorts, 'log'> & FrontPorts, FrontOperations>
-
 /**
  * All threads of the broker: the partitions, the courier, and the front ends beside the first, which runs in the main
  * thread.
@@ -109,9 +84,6 @@ export class Core {
   #plan: BrokerPlan
   readonly #measures: Measures
   readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
-  readonly #threads: FrontThread[] = []
-  /** All front-end threads, also those that are still starting. */
-  readonly #fronts = new Set<FrontThread>()
   readonly #frontEnds = new FrontEnds()
   readonly #folder: DataFolder
   readonly #alarms: Alarms
@@ -150,52 +122,20 @@ export class Core {
     this.#log = log
     this.#fatal = fatal
     this.#folder = folder
-    const { httpThreads, queryThreads, dbPoolSize } = options
+    const { httpThreads, queryThreads } = options
     const { partitions } = folder
     this.#measures = Measures.make(
       { frontEnds: httpThreads, partitions, queryThreads: httpThreads * queryThreads },
       switches,
     )
-    const numbers = Array.from({ length: partitions }, (_, number) => number)
     this.#heaps = threadHeaps(options, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20))
-    const storage = {
-      paths: numbers.map((number) => folder.partitionPath(number)),
-      sizeMax_bytes: options.dbSizeMax_MiB * 2 ** 20,
-      keepFree_bytes: options.dbFreeMin_MiB * 2 ** 20,
-      durable: options.writeConcern === 1,
-      maxReaders: readersOf(options),
-    }
-    const alarmMemory = AlarmReports.memory()
+    this.#plan = newPlan(options, folder, this.#measures)
+    const { memory } = this.#plan
     this.#alarms = new Alarms(log, {
       relog: options.relogAlarms,
-      changed: (counts) => publishAlarms(alarmMemory, counts),
+      changed: (counts) => publishAlarms(memory.alarms, counts),
     })
-    const memory = {
-      measures: this.#measures.memory,
-      versions: numbers.map(() => Versions.memory()),
-      memtables: options.cluster === undefined ? numbers.map(() => Memtable.memory()) : [],
-      pools: numbers.map(() => ReadPool.memory(dbPoolSize, rowsOf(this.#measures.threads))),
-      bell: new Bell().memory,
-      endpoints: ProtectedEndpoints.memory(),
-      permits: SharedSemaphore.memory(options.requestPermits),
-      forwards: ForwardLimit.memory(),
-      connections: ConnectionLimit.memory(options.maxConnections),
-      requestMemory: RequestMemory.memory(),
-      responseMemory: RequestMemory.memory(),
-      proxies: ProxyNotice.memory(),
-      rates: options.rateLimit && TenantRates.memory(options.rateLimit),
-      alarms: alarmMemory,
-      viewers: ViewerLimit.memory(),
-      rooms: numbers.map(() => MailboxCapacity.memory()),
-    }
     this.#guarded = new GuardedEndpoints(new ProtectedEndpoints(memory.endpoints), options)
-    this.#plan = {
-      storage,
-      memory,
-      transactions: newTransactions(),
-      brokerId: brokerIdOf(folder.id),
-      threadSilence_s: options.threadSilence_s,
-    }
     this.#partitions = new Partitions({
       entry: new URL('../../workers/partition.js', import.meta.url),
       count: partitions,
@@ -296,33 +236,45 @@ export class Core {
     }
     this.#watch()
     const { subscriptions, registry } = this.#services
-    const alarms = {
-      counts: () => this.#alarms.counts,
-      list: (most: number) => this.#alarms.list(most),
-      tell: (report: AlarmReport) => this.#alarm(report),
+    const events: FrontEvents = {
+      subscriptions,
+      registry,
+      alarm: (report) => this.#alarm(report),
+      coordinator: this.#coordination,
+      cluster: this.#cluster && this.#clusterService(this.#cluster),
+      backups: this.#backups,
+      transfers: this.#transfers,
     }
-    const dropped = () => this.#log.dropped
-    const feeds = (parts: FeedParts) =>
-      mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped }, this.#log)
-    const [coordinator, cluster] = [this.#coordination, this.#cluster && this.#clusterService(this.#cluster)]
-    const services = {
-      ...{ subscriptions, registry, coordinator, cluster, alarms, feeds, dropped },
-      ...{ backups: this.#backups, transfers: this.#transfers },
-    }
-    const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) => this.#connected(front))
+    const opened = await this.#openFirst({ ...task, frontEnd: 0 }, events)
     if (!opened.ok) return opened
-    this.#front = opened.value
-    this.#frontEnds.add(opened.value)
     const { fd } = opened.value
-    this.#delivered.addStreams((port) => opened.value.connectStreams(port))
     const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
     const nodes = withSocket(task.nodes, opened.value.among?.fd)
-    await Promise.all(others.map((frontEnd) => this.#startThread({ ...task, nodes, frontEnd, fd })))
+    await Promise.all(others.map((frontEnd) => this.#startFrontEnd({ ...task, nodes, frontEnd, fd }, events)))
     if (this.#coordination === undefined) this.#delivered.begin()
     else this.#coordination.begin()
     this.#sweeper = this.#newSweeper(opened.value)
     if (opened.value.among !== undefined) this.#cluster?.begin(opened.value.among.port)
     return ok(opened.value.port)
+  }
+
+  /** Opens the front end of this thread, which accepts at once. */
+  async #openFirst(task: FrontEndTask, events: FrontEvents): Promise<Result<RunningFrontEnd, ListenRefusal>> {
+    const alarms = {
+      counts: () => this.#alarms.counts,
+      list: (most: number) => this.#alarms.list(most),
+      tell: events.alarm,
+    }
+    const dropped = () => this.#log.dropped
+    const feeds = (parts: FeedParts) =>
+      mainFeeds({ ...parts, options: this.#options, alarms: this.#alarms, dropped }, this.#log)
+    const services = { ...events, registry: this.#services.registry, alarms, feeds, dropped }
+    const opened = await openFront(task, services, this.#log, (front) => this.#connected(front))
+    if (!opened.ok) return opened
+    this.#front = opened.value
+    this.#frontEnds.addRunning(opened.value)
+    this.#delivered.addStreams(opened.value.connectStreams)
+    return opened
   }
 
   /** Reads the TLS files and the API keys again. */
@@ -410,11 +362,9 @@ export class Core {
       // All listeners still answer: they send on to the next owner what comes meanwhile.
       handover: () => this.#cluster?.nodes.handOver(Math.min(limit_ms / 2, handover_ms)),
       frontEnds: async () => {
-        const fronts = [...(this.#front === undefined ? [] : [this.#front]), ...this.#threads.map(({ far }) => far)]
-        const stopped = await Promise.all(fronts.map((front) => front.stop(left_ms())))
         // Before the threads end, which may take longer than the time that is left.
-        gaveUp(stopped.reduce((sum, each) => sum + each, 0))
-        await Promise.all(fronts.map((front) => front.close()))
+        gaveUp(await this.#frontEnds.stop(left_ms()))
+        await this.#frontEnds.close()
       },
       clocks: () => this.#delivery?.stopClocks(),
       courier: () => this.#delivery?.drainCourier(left_ms()),
@@ -438,7 +388,7 @@ export class Core {
       this.#partitions.halt(), // A thread that has died is in no transaction.
       this.#delivery?.halt(),
       this.#connectable?.halt(),
-      ...[...this.#fronts].map((thread) => thread.park()),
+      this.#frontEnds.park(),
     ])
     return Promise.race([halted.then(() => true), sleep(limit_ms, false)])
   }
@@ -490,39 +440,19 @@ export class Core {
     else this.#alarms.raise(alarm, subject, reason)
   }
 
-  async #startThread(task: FrontEndTask): Promise<void> {
-    const { port1, port2 } = new MessageChannel()
-    this.#log.take(port1)
-    const { subscriptions, registry } = this.#services
-    const feeds = new MessageChannel()
-    const coordinator = this.#coordination
-    const cluster = this.#cluster && this.#clusterService(this.#cluster)
-    const events: FrontEvents = {
-      alarm: (report) => this.#alarm(report),
-      ...{ subscriptions, registry, backups: this.#backups, transfers: this.#transfers, coordinator, cluster },
-    }
-    serveFeeds(feeds.port1, this.#frontEnd.feeds)
-    const thread: FrontThread = new LinkedThread({
-      entry: new URL('../../workers/front-end.js', import.meta.url),
-      task: {
-        ...task,
-        log: port2,
-        feeds: feeds.port2,
-        registrations: packed([...registry.index.all()]),
+  async #startFrontEnd(task: FrontEndTask, events: FrontEvents): Promise<void> {
+    const far = await this.#frontEnds.start(task, {
+      log: this.#log,
+      events,
+      feeds: this.#frontEnd.feeds,
+      registrations: this.#services.registry.index,
+      started: (far, ended) => {
+        this.#registryFeed.add(far.registrations, ended)
+        this.#partitions.add(far)
       },
-      transfer: [port2, feeds.port2],
-      far: frontOperations,
-      offered: methodsOf(events, frontEvents),
+      fatal: this.#fatal,
     })
-    const { far } = thread
-    this.#registryFeed.add(far.registrations, thread.ended)
-    this.#fronts.add(thread)
-    this.#frontEnds.add(far)
-    thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))
-    this.#partitions.add(far)
-    await far.opened()
     this.#delivered.addStreams(far.connectStreams)
-    this.#threads.push(thread)
   }
 
   #partitionLaunch(partition: number) {
@@ -555,11 +485,6 @@ export class Core {
 /** Whether a partition is this node's; always true without a cluster. */
 function isConfirmed(position: SharedArrayBuffer | undefined): boolean {
   return position === undefined || new PartitionPosition(position).isConfirmed()
-}
-
-/** The name of this broker in notifications and forwarded requests, derived from the id of its folder. */
-function brokerIdOf(folderId: string): string {
-  return folderId.replaceAll('-', '').slice(0, 16)
 }
 
 /** The task of a front end that shares the socket for other nodes. */

@@ -183,7 +183,7 @@ interface FrontEndServices {
   readonly coordinator?: SharingService | undefined
   readonly backups: BackupService
   /** Undefined without a cluster. */
-  readonly cluster: ClusterService | undefined
+  readonly cluster?: ClusterService | undefined
   readonly transfers: SnapshotTransferService
   readonly alarms: AlarmService
   readonly feeds: (parts: FeedParts) => Feeds

@@ -3,7 +3,7 @@ import { getPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
 
-const entry = new URL('../../src/runtime/priority.js', import.meta.url)
+const entry = new URL('../../src/threads/priority.js', import.meta.url)
 
 test('a thread gives way to the others, and no other thread does', async (t) => {
   const code = `
