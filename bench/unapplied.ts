@@ -28,7 +28,7 @@ export interface UnappliedReply {
 
 const tenant = '' as Tenant
 const root = '/' as ServicePath
-const storeSettings = { sizeMax_bytes: 2 ** 34, keepFree_bytes: 0, durable: true, maxReaders: 16 }
+const storeSettings = { sizeMax_bytes: 2 ** 34, keepFree_bytes: 0, writers: 1, durable: true, maxReaders: 16 }
 
 /** Turns under full load are about so large. */
 const updatesPerTurn = 64

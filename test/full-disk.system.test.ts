@@ -71,6 +71,7 @@ test(
       }),
     )
     t.ok(replies.some(({ status }) => status === 503))
+    t.notMatch(broker.output, /Write error|no room for the commit/, 'LMDB has met no full disk')
     await broker.end('SIGKILL')
     await broker.run()
     for (const [n, { status }] of replies.entries()) {

@@ -119,7 +119,13 @@ export function query(more: Partial<Query> = {}): Query {
   }
 }
 
-export const storeSettings = { sizeMax_bytes: 256 * 2 ** 20, keepFree_bytes: 0, durable: true, maxReaders: 64 }
+export const storeSettings = {
+  sizeMax_bytes: 256 * 2 ** 20,
+  keepFree_bytes: 0,
+  writers: 1,
+  durable: true,
+  maxReaders: 64,
+}
 
 /** A log for parts that have to have one. */
 export const silentLog: Log = {

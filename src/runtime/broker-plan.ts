@@ -45,6 +45,7 @@ function storagePlan(options: Options, folder: DataFolder, numbers: readonly num
     paths: numbers.map((number) => folder.partitionPath(number)),
     sizeMax_bytes: options.dbSizeMax_MiB * 2 ** 20,
     keepFree_bytes: options.dbFreeMin_MiB * 2 ** 20,
+    writers: folder.partitions + 1,
     durable: options.writeConcern === 1,
     maxReaders: readersOf(options),
   }

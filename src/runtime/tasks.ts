@@ -42,6 +42,8 @@ export interface StoragePlan {
   readonly paths: readonly string[]
   readonly sizeMax_bytes: number
   readonly keepFree_bytes: number
+  /** How many environments may be written at one moment: the partitions, and that of the metadata. */
+  readonly writers: number
   readonly durable: boolean
   readonly maxReaders: number
 }

@@ -49,6 +49,7 @@ interface PoolFlush {
  * at a random later event.
  */
 export class SimulatedDisk implements LogFolder {
+  readonly free_bytes = Number.MAX_SAFE_INTEGER
   readonly path = '/simulated'
   /** What becomes of each event: to be set by the test. */
   outcome: (event: DiskEvent) => EventOutcome = () => 'works'

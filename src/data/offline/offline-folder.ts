@@ -64,7 +64,7 @@ export async function currentFiles(
   folder: DataFolder,
 ): Promise<{ readonly partitions: readonly PinnedFile[]; readonly metadata: PinnedFile }> {
   // Removing expired data needs space too, so none is kept free.
-  const settings: WriterSettings = { durable: true, keepFree_bytes: 0, sizeMax_bytes: 2 ** 40, maxReaders }
+  const settings: WriterSettings = { durable: true, keepFree_bytes: 0, writers: 1, sizeMax_bytes: 2 ** 40, maxReaders }
   const members = membersOf(folder)
   for (const member of members) await new PartitionStore(member, settings).close()
   await new MetadataStore(folder.metadataPath, settings, (reason) => {
@@ -107,7 +107,7 @@ export class StoredFolder {
   /** Opens a folder. Throws `CommandFailure`, and leaves nothing open then. */
   static async open({ path, make, sizeMax_bytes, keepFree_bytes }: FolderOpening): Promise<StoredFolder> {
     const folder = await openFolder(path, make, 2 ** 30)
-    const settings = { durable: false, keepFree_bytes, sizeMax_bytes, maxReaders }
+    const settings = { durable: false, keepFree_bytes, writers: 1, sizeMax_bytes, maxReaders }
     const partitions: PartitionStore[] = []
     const broken = (reason: string): never => {
       throw new Error(reason)

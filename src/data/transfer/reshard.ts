@@ -57,7 +57,7 @@ async function moveOutboxes(
   source: StoredFolder,
   { path, make, sizeMax_bytes, keepFree_bytes }: FolderOpening & { readonly make: { readonly partitions: number } },
 ): Promise<number> {
-  const settings: WriterSettings = { durable: false, maxReaders: 256, sizeMax_bytes, keepFree_bytes }
+  const settings: WriterSettings = { durable: false, maxReaders: 256, sizeMax_bytes, keepFree_bytes, writers: 1 }
   const { partitions } = make
   const made = await openDataFolder(path, {
     partitions: partitions,

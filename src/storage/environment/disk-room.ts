@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { StorageFull } from '../../faults.js'
 import { canGrow } from './disk-fault.js'
+import type { WriterSettings } from './environment.js'
 
 /** The pause of growth after a write has failed although the disk seemed to have room: there is a quota, or a limit of file sizes. */
 const pause_ms = 1000
@@ -11,17 +12,29 @@ const look_ms = 10
 /** Below this share of the reserve nothing is written at all. */
 const floor = 1 / 8
 
+/** Pages of LMDB that a change of one entity, subscription or notice writes at most beside its content: those of all indexes that name it. */
+const pagesPerChange = 8
+const page_bytes = 4096
+
 /** What the disk has to have beyond its reserve for turns to be gathered: their transaction writes more at once than that of a turn. */
 const ample_bytes = 2 ** 26
 
+/** What a record of the log changes. */
+interface RecordSize {
+  readonly bytes: number
+  readonly changes: number
+}
+
 /**
  * What the only writer of an environment knows of the room on its disk. LMDB should never meet a full disk: what removes
- * something writes before it frees anything, and its own handling of that error writes past the end of a buffer. So a
- * part of the disk stays free, in which nothing grows.
+ * something writes before it frees anything, and its own handling of that error writes past the end of a buffer, which can
+ * end the process. So a part of the disk stays free, in which nothing grows, and no transaction is begun unless it fits,
+ * with as large ones of all other writers at the same moment.
  */
 export class DiskRoom {
   readonly #path: string
   readonly #keep_bytes: number
+  readonly #writers: number
   readonly #inFile_bytes: () => number
   #free_bytes = Number.POSITIVE_INFINITY
   #isLow = false
@@ -31,9 +44,14 @@ export class DiskRoom {
   #again = 0
 
   /** `inFile_bytes` gives the free pages of the file, which count as room; called only when the disk has too little. */
-  constructor(path: string, keep_bytes: number, inFile_bytes: () => number) {
+  constructor(
+    path: string,
+    { keepFree_bytes, writers }: Pick<WriterSettings, 'keepFree_bytes' | 'writers'>,
+    inFile_bytes: () => number,
+  ) {
     this.#path = path
-    this.#keep_bytes = keep_bytes
+    this.#keep_bytes = keepFree_bytes
+    this.#writers = writers
     this.#inFile_bytes = inFile_bytes
     this.look()
   }
@@ -59,13 +77,28 @@ export class DiskRoom {
   }
 
   /**
-   * To be called before each transaction: throws `StorageFull` when not even a removal should be tried.
+   * To be called before turns are gathered, and before a transaction of gathered ones: throws `StorageFull` when not even a removal
+   * should be tried.
    *
-   * @param gathered_bytes what a transaction of gathered turns may write at most
+   * @param gathered_bytes what such a transaction may write at most
    */
   enter(gathered_bytes = 0): void {
     this.lookIfDue()
-    const hasNone = this.#free_bytes < this.#keep_bytes * floor + gathered_bytes
+    this.#enter(gathered_bytes)
+  }
+
+  /**
+   * To be called before a record is appended to the log and applied at once: throws `StorageFull` when there may not be room for all
+   * of that.
+   */
+  enterAtOnce({ bytes, changes }: RecordSize): void {
+    this.look()
+    const inLog_bytes = bytes
+    this.#enter(this.#writers * (inLog_bytes + bytes + changes * pagesPerChange * page_bytes))
+  }
+
+  #enter(needed_bytes: number): void {
+    const hasNone = this.#free_bytes < this.#keep_bytes * floor + needed_bytes
     if (hasNone || (this.#again !== 0 && !canGrow(this.#path))) throw new StorageFull('the disk is full')
   }
 

@@ -41,6 +41,8 @@ export interface WriterSettings extends Omit<EnvironmentSettings, 'readOnly'> {
   readonly durable: boolean
   /** The reserve of the disk: below it only removals are written. */
   readonly keepFree_bytes: number
+  /** How many environments on the disk may be written at one moment, this one included. */
+  readonly writers: number
 }
 
 /**

@@ -23,14 +23,19 @@ export abstract class LoggedStore<Content> implements Pins {
    * Opens the log; to be followed by `recover`. Both close the environment when they throw. `inFile_bytes` gives the free pages of the environment's
    * file.
    */
-  protected constructor(parts: LoggedParts, outbox: Outbox, keepFree_bytes: number, inFile_bytes: () => number) {
+  protected constructor(
+    parts: LoggedParts,
+    outbox: Outbox,
+    room: ConstructorParameters<typeof DiskRoom>[1],
+    inFile_bytes: () => number,
+  ) {
     this.path = parts.path
     this.outbox = outbox
     this.logged = orClose(
       () => new LoggedEnvironment(parts, () => this.applyPublished()),
       () => parts.checkpoints.abandon(),
     )
-    this.disk = new DiskRoom(parts.path, keepFree_bytes, () => (this.logged.isCheckpointed ? inFile_bytes() : 0))
+    this.disk = new DiskRoom(parts.path, room, () => (this.logged.isCheckpointed ? inFile_bytes() : 0))
     this.#close = () => parts.checkpoints.root.close()
   }
 
@@ -91,7 +96,7 @@ export abstract class LoggedStore<Content> implements Pins {
       contents.push(content)
       this.write(content)
     }
-    if (records.length > 0) this.disk.enter()
+    if (records.length > 0) this.disk.enterAtOnce(sizeOf(records))
     this.attempt(() => {
       if (records.length === 0) this.pass(last)
       else this.logged.follow(records, last, write, () => committing(contents))
@@ -148,4 +153,9 @@ export abstract class LoggedStore<Content> implements Pins {
       throw known
     }
   }
+}
+
+/** The changes in records of others are not known before they are read: each has at least one. */
+function sizeOf(records: readonly LogRecord[]): { readonly bytes: number; readonly changes: number } {
+  return { bytes: records.reduce((sum, record) => sum + record.bytes.length, 0), changes: records.length }
 }

@@ -88,7 +88,7 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
   /** `broken` is called when the disk has failed, so that the broker cannot continue. In a cluster `openLog` opens its log. */
   constructor(
     path: string,
-    { durable, keepFree_bytes, ...settings }: WriterSettings,
+    settings: WriterSettings,
     broken: (reason: string) => void,
     log?: Log,
     openLog?: LoggedParts['openLog'],
@@ -101,8 +101,8 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
     )
     const { facts } = outbox.databases
     const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
-    const logged = { path, checkpoints, facts, durable, log, failed, openLog, writing }
-    super(logged, outbox, keepFree_bytes, () => 0)
+    const logged = { path, checkpoints, facts, durable: settings.durable, log, failed, openLog, writing }
+    super(logged, outbox, settings, () => 0)
     this.#broken = broken
     this.#databases = databases
     this.recover()
@@ -236,7 +236,6 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
   async #written(batch: readonly Waiting[]): Promise<unknown> {
     let inForce: Promise<void> | undefined
     try {
-      this.disk.enter()
       inForce = (await this.#log(batch.map(({ change }) => change)))?.inForce
     } catch (fault) {
       if (fault instanceof DiskFault) this.#broken(fault.message)
@@ -254,6 +253,7 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
   async #log(changes: readonly MetadataRecord[]): Promise<{ readonly inForce: Promise<void> } | undefined> {
     if (this.#ownership?.isOwner() === false) throw new LogFenced('another node coordinates the cluster')
     const bytes = encodeMetadataRecord(changes)
+    this.disk.enterAtOnce({ bytes: bytes.length, changes: changes.length })
     const appended = await this.wal.append(this.wal.last, bytes)
     if (!appended.ok && appended.error.kind === 'fenced') this.#ownership?.fenced()
     const change = this.decode(bytes)

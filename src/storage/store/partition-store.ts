@@ -101,6 +101,10 @@ function isOfAcks({ entities, notices }: TurnRecord): boolean {
   return entities.length === 0 && notices.length === 0
 }
 
+function changesIn({ entities, notices, acks }: TurnRecord): number {
+  return entities.length + notices.length + acks.length
+}
+
 /** A partition's store in an LMDB environment, of which its thread is the only writer. */
 export class PartitionStore extends LoggedStore<TurnRecord> {
   readonly limits: EntityLimits
@@ -127,10 +131,10 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
       () => checkpoints.abandon(),
     )
     const { facts } = environment
-    const { durable, keepFree_bytes } = settings
+    const { durable } = settings
     const logged = { path, checkpoints, facts, durable, log, failed, checkpointed, openLog, writing }
     const inFile_bytes = (): number => statSync(join(path, 'data.mdb')).size - usedBytes(environment)
-    super(logged, outbox, keepFree_bytes, inFile_bytes)
+    super(logged, outbox, settings, inFile_bytes)
     this.limits = limits
     this.#log = log
     this.#environment = environment
@@ -216,8 +220,9 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     const publication = this.#publicationOf(turn)
     // LMDB applies the turns in their order.
     if (publication === undefined) this.#applyNow()
-    this.disk.enter()
     const bytes = encodeTurnRecord(turn)
+    if (publication === undefined) this.disk.enterAtOnce({ bytes: bytes.length, changes: changesIn(turn) })
+    else this.disk.enter()
     // In a cluster every record waits for etcd, whatever it says.
     const flush = this.#publisher !== undefined && isOfAcks(turn) ? 'soon' : 'now'
     const appended = this.wal.appendSync(this.wal.last, bytes, flush)

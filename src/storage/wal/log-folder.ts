@@ -8,6 +8,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statfsSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -36,6 +37,8 @@ export interface LogFile {
 export interface LogFolder {
   /** Its path, for messages. */
   readonly path: string
+  /** What may still be written to its disk. */
+  readonly free_bytes: number
   names(): readonly string[]
   /** Opens a file for reading and writing, and creates it if it is missing. */
   open(name: string): LogFile
@@ -57,6 +60,11 @@ export class DiskLogFolder implements LogFolder {
     this.path = path
     this.#opening = opening
     makeFolder(path)
+  }
+
+  get free_bytes(): number {
+    const { bavail, bsize } = statfsSync(this.path)
+    return bavail * bsize
   }
 
   names(): readonly string[] {

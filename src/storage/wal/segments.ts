@@ -2,7 +2,7 @@ import { diskFault } from '../../faults.js'
 import type { LogFile, LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 
-/** A segment is extended by its own length at a time, within these limits. */
+/** A segment is extended by its own length at a time, within these limits and by at most a sixteenth of what the disk has left. */
 const growthMin_bytes = 2 ** 18
 const growthMax_bytes = 2 ** 22
 
@@ -106,7 +106,8 @@ export class Segments {
     // If there was no space to extend the file ahead of a record, writing the record may have extended it.
     this.#size_bytes = this.#file.size_bytes
     if (bytes <= this.#size_bytes) return false
-    const step = Math.min(Math.max(this.#size_bytes, growthMin_bytes), growthMax_bytes)
+    const most_bytes = Math.min(growthMax_bytes, Math.floor(this.#folder.free_bytes / 16))
+    const step = Math.min(Math.max(this.#size_bytes, growthMin_bytes), most_bytes)
     const target = Math.max(bytes, Math.min(this.#size_bytes + step, this.#segment_bytes))
     try {
       this.#file.write(this.#size_bytes, Buffer.alloc(target - this.#size_bytes))
