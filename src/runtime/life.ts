@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
+import { DiedOpening } from '../broker/coordinator/partitions.js'
 import { isBehind, systemFaultText } from '../faults.js'
 import { openManagementPort, type Setting, warningsOf } from '../flags/command-line.js'
 import type { Options } from '../flags/settings.js'
@@ -73,7 +74,10 @@ export class Life {
       if (!written.ok) return this.#leave(exitCodes.pidFile, written.error)
       this.#releasePidFile = written.value
     }
-    const watch = watchStart(this.#options.threadSilence_s)
+    const watch = watchStart(this.#options.threadSilence_s, (fault) => {
+      const reason = `nobody watches the start of the broker (-threadSilence): ${faultText(fault)}`
+      this.#log.warn('main:watch', reason, errorFacts(fault))
+    })
     const partitions = await this.#requestedPartitions()
     if (!partitions.ok) return this.#leave(exitCodes.cluster, partitions.error)
     const folder = await openDataFolder(dbPath, {
@@ -103,6 +107,10 @@ export class Life {
       await core.open()
     } catch (fault) {
       if (isBehind(fault)) return this.#leave(exitCodes.behind, faultText(fault))
+      if (fault instanceof DiedOpening) {
+        const reason = `partition ${fault.partition} could not be started: ${fault.message}`
+        return this.#leave(exitCodes.internal, reason, errorFacts(fault.cause))
+      }
       return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${faultText(fault)}`)
     }
     const listening = await core.listen()

@@ -19,8 +19,10 @@ export interface StartWatch {
 /**
  * Starts a thread that watches the calling one (the main thread) and ends the process when it stands still for so long;
  * 0: never. The main thread opens the data folder before any other thread runs, and the disk may not answer.
+ *
+ * @param failed called when that thread cannot watch any more: the start goes on without it
  */
-export function watchStart(silence_s: number): StartWatch {
+export function watchStart(silence_s: number, failed: (fault: unknown) => void): StartWatch {
   if (silence_s === 0) return { goesOn: () => {}, end: () => {} }
   const memory = ThreadBeats.memory(1)
   const beats = new ThreadBeats(memory)
@@ -31,6 +33,11 @@ export function watchStart(silence_s: number): StartWatch {
   const watcher = new Worker(new URL('../../workers/start-watch.js', import.meta.url), {
     workerData: task,
     transferList: [port2],
+  })
+  watcher.on('error', (fault) => {
+    stopBeating()
+    port1.close()
+    failed(fault)
   })
   watcher.unref()
   return {

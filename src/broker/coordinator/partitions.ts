@@ -80,6 +80,17 @@ export class Deaths {
 
 type PartitionThread<Task extends object> = LinkedThread<Task, PartitionOperations>
 
+/** The thread of a partition has died before its store was open, which says nothing about the store. */
+export class DiedOpening extends Error {
+  override readonly name = 'DiedOpening'
+  readonly partition: number
+
+  constructor(partition: number, fault: unknown) {
+    super(faultText(fault), { cause: fault })
+    this.partition = partition
+  }
+}
+
 /** The partitions' threads: starts, connects and drains them, and replaces those that die. */
 export class Partitions<Task extends object> {
   readonly #settings: PartitionsSettings<Task>
@@ -250,7 +261,7 @@ export class Partitions<Task extends object> {
       ...{ far: partitionOperations, offered: methodsOf(events, partitionEvents) },
     })
     this.#opening.add(thread)
-    const highestSequence = await opened(thread).finally(() => this.#opening.delete(thread))
+    const highestSequence = await opened(partition, thread).finally(() => this.#opening.delete(thread))
     this.#threads.set(partition, thread)
     if (this.#metadataVersion > 0) thread.far.metadataInForce(this.#metadataVersion)
     if (this.#campaigning.has(partition)) thread.far.own()
@@ -323,12 +334,13 @@ function join(link: FrontEndLink, partition: number, { far }: PartitionThread<ob
 }
 
 /** The response of a partition that has opened its store; a thread that cannot open it is released. */
-async function opened(thread: PartitionThread<object>): Promise<number> {
+async function opened(partition: number, thread: PartitionThread<object>): Promise<number> {
   try {
     return await thread.far.opened()
   } catch (fault) {
+    const { hasDied } = thread
     await thread.close()
-    throw fault
+    throw hasDied && !isBehind(fault) && !isGivenUp(fault) ? new DiedOpening(partition, fault) : fault
   }
 }
 

@@ -33,6 +33,7 @@ export class LinkedThread<Task extends object, Far extends object> {
   /** See `parkWhenTold`. */
   readonly #parking: MessagePort
   #isGone = false
+  #hasDied = false
 
   constructor({ entry, task, transfer = [], heap_MiB, far, offered }: ThreadSettings<Task, Far>) {
     this.#pool = new Piscina({
@@ -49,6 +50,10 @@ export class LinkedThread<Task extends object, Far extends object> {
         ...(heap_MiB !== undefined && { maxOldGenerationSizeMb: heap_MiB }),
       },
       recordTiming: false, // It counts microseconds; waits are measured elsewhere, in nanoseconds.
+    })
+    // Told of before the fault is.
+    this.#pool.on('workerDestroy', () => {
+      this.#hasDied = true
     })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
@@ -75,6 +80,11 @@ export class LinkedThread<Task extends object, Far extends object> {
     }
     // A caller that waits for the end gets the failure; without one it must not become an unhandled rejection.
     this.ended.then(() => gone(new Error('the thread has ended without the response that was waited for')), gone)
+  }
+
+  /** Whether the thread itself is gone, of whatever; a task that fails leaves it. */
+  get hasDied(): boolean {
+    return this.#hasDied
   }
 
   /** The thread's answer; undefined when the thread has ended before. */
