@@ -1,14 +1,30 @@
 // Builds dist from the sources. An installation without development packages (npm ci --omit=dev) has no compiler and no reader of
 // YAML: when dist is missing or older than the sources there, the very ones that the lock file names are fetched into a folder of
 // their own, used without the checks that need the types of other packages, and removed.
+//
+// `--when-changed` does nothing while dist is that of the sources. `npm start` builds so: a broker that runs from this folder loads
+// files of dist until it ends.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { tryLock, waitForLock } from 'fs-native-extensions'
+import { commit, unknownCommit } from './commit.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const facts = join(root, 'dist', 'build.json')
 const compiler = join('node_modules', 'typescript', 'bin', 'tsc')
 
 /** The compiler of this tree; nothing without development packages. */
@@ -24,18 +40,30 @@ function run(script, ...words) {
   execFileSync(process.execPath, [script, ...words], { cwd: root, stdio: 'inherit' })
 }
 
-/** When the youngest source was changed, in milliseconds since 1970. */
+/** When the youngest file was changed of which dist is made, in milliseconds since 1970. A folder counts for what was removed from it. */
 function youngestSource() {
-  const folders = ['src', 'workers', 'bench', join('docs', 'openapi')]
-  const files = folders.flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true }).map((path) => join(root, folder, path)),
+  const folders = ['src', 'workers', 'bench', 'scripts', join('docs', 'openapi')].map((path) => join(root, path))
+  const inFolders = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true }).map((path) => join(folder, path)),
   )
-  return Math.max(...files.map((file) => statSync(file).mtimeMs))
+  const files = ['package.json', 'package-lock.json', 'tsconfig.json'].map((path) => join(root, path))
+  return Math.max(
+    ...[...folders, ...inFolders, ...files].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0),
+  )
 }
 
 function isUpToDate() {
-  const facts = join(root, 'dist', 'build.json')
-  return existsSync(facts) && statSync(facts).mtimeMs >= youngestSource()
+  if (!existsSync(facts) || statSync(facts).mtimeMs < youngestSource()) return false
+  return commit === unknownCommit || JSON.parse(readFileSync(facts, 'utf8')).git_hash === commit
+}
+
+/** Waits until no other build writes to dist. The system releases the lock when the process ends, however it ends. */
+async function lockDist() {
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  const file = openSync(join(root, 'dist', '.lock'), 'a+')
+  if (tryLock(file)) return
+  process.stderr.write('Another build of this folder is under way. This one begins when that one has ended.\n')
+  await waitForLock(file)
 }
 
 /** Fetches packages into a folder, whose files are those that the lock file vouches for. */
@@ -65,7 +93,7 @@ async function buildWithFetchedPackages() {
 }
 
 /** Tells what the first build does, which takes a while; later ones are short. */
-const isFirst = !existsSync(join(root, 'dist', 'build.json'))
+const isFirst = !existsSync(facts)
 function tell(what) {
   if (isFirst) process.stderr.write(`${what}\n`)
 }
@@ -82,11 +110,18 @@ async function finish(yaml) {
 
 async function build() {
   const installed = installedCompiler()
+  const isOnDemand = process.argv.includes('--when-changed') || installed === undefined
+  if (isOnDemand && isUpToDate()) return
+  await lockDist()
+  if (isOnDemand && isUpToDate()) return
+  const began = new Date()
   if (installed !== undefined) {
     tell('Building Rigel, 1 of 2: compiling the sources, which takes half a minute to two minutes')
     run(installed, '--build')
     await finish(await import('yaml'))
-  } else if (!isUpToDate()) await buildWithFetchedPackages()
+  } else await buildWithFetchedPackages()
+  // A source that was changed during the build is younger than the build.
+  utimesSync(facts, began, began)
 }
 
 /** Ends a build that failed. What an earlier build has made stays, and whoever starts it should know. */

@@ -1,13 +1,15 @@
 // Makes the program that is installed and started: the modules of each thread, those of packages among them, in a few
 // files, since most of what a start takes is the finding and reading of hundreds of them. Without the bundler, which is a
 // development package, the program leads to the compiled modules.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeLicences } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const program = join(root, 'dist', 'program')
+/** Where the program is made. It takes the place of the one before when it is whole, so that nobody starts a part of it. */
+const draft = join(root, 'dist', 'program.draft')
 const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'log']
 
 /**
@@ -50,7 +52,7 @@ async function bundle(build) {
     absWorkingDir: root,
     entryPoints: ['src/main.ts', ...threads.map((name) => `workers/${name}.ts`)],
     outbase: root,
-    outdir: program,
+    outdir: draft,
     chunkNames: 'src/chunks/[name]-[hash]',
     bundle: true,
     splitting: true,
@@ -73,14 +75,20 @@ async function bundle(build) {
   return Object.keys(metafile.inputs)
 }
 
-rmSync(program, { recursive: true, force: true })
-mkdirSync(join(program, 'src'), { recursive: true })
+rmSync(draft, { recursive: true, force: true })
+mkdirSync(join(draft, 'src'), { recursive: true })
 const build = await installedBundler()
 if (build !== undefined) {
-  writeLicences(program, await bundle(build))
+  writeLicences(draft, await bundle(build))
 } else {
-  writeFileSync(join(program, 'src', 'main.js'), "#!/usr/bin/env node\nimport '../../src/main.js'\n")
+  writeFileSync(join(draft, 'src', 'main.js'), "#!/usr/bin/env node\nimport '../../src/main.js'\n")
 }
-writeFileSync(join(program, 'src', 'main.cjs'), entry)
+writeFileSync(join(draft, 'src', 'main.cjs'), entry)
+
+const before = join(root, 'dist', 'program.before')
+rmSync(before, { recursive: true, force: true })
+if (existsSync(program)) renameSync(program, before)
+renameSync(draft, program)
+rmSync(before, { recursive: true, force: true })
 
 await import('./bundle-page.mjs')

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** What is bundled, not compiled file by file. */
-const madeElsewhere = ['program/', 'console/']
+const madeElsewhere = ['program/', 'program.draft/', 'program.before/', 'console/']
 const output = /\.js(\.map)?$/
 
 for (const path of readdirSync(join(root, 'dist'), { recursive: true })) {
