@@ -33,14 +33,14 @@ const feedOptions = {
   json: optional('json FILE', 'write the result to this file as well', text),
 } as const
 
-const help = `rigel feed [option ...]         (in the sources: node dist/bench/feed.js ...)
+const help = `Usage: rigel feed [option ...]         (in the sources: node dist/bench/feed.js ...)
 
 Feeds a broker with updates, kills it with SIGKILL while requests are under way, starts it again on the same folder, and
 reads every device: each must have what was acknowledged last or what was under way, whole.
 
 ${helpOf(feedOptions)}
 
-The exit code is 0 when all is as it should be, otherwise 1, and 2 for a wrong command line.`
+The exit code is 0 if every device has what it should have, 1 if not, and 2 for a wrong command line.`
 
 interface FeedOptions extends ValuesOf<typeof feedOptions> {
   /** Ascending, none above `updates`. */

@@ -51,7 +51,7 @@ const benches: readonly Bench[] = [
   clusterJoin,
 ]
 
-const help = `rigel bench [benchmark ...] [option ...]         (in the sources: npm run bench -- ...)
+const help = `Usage: rigel bench [benchmark ...] [option ...]         (in the sources: npm run bench -- ...)
 
 Benchmarks (all of them when none is named)
 ${benches.map(({ name, question }) => `  ${name.padEnd(18)}${question}`).join('\n')}
@@ -59,12 +59,13 @@ ${benches.map(({ name, question }) => `  ${name.padEnd(18)}${question}`).join('\
 Options
 ${helpOf(benchOptions)}
 
-JSON lines go to standard output, tables for people to standard error. References are measured in turns with the broker, on
-this machine: a bare Hono server on one thread, for batches lmdb alone; with a broker on another machine they say nothing.
-What needs brokers of our own is left out with --url. The last table says which bars were reached; it is no failure to
-reach none.
-The exit code is 0 when every request had the answer it should have, otherwise 1, and 2 for a wrong command line.
-The feed, which proves durability, is a command of its own: rigel feed --help`
+JSON lines go to the standard output, tables for people to the standard error. The broker and a reference are measured in turns on
+this machine. The reference is a bare Hono server on one thread, for batches lmdb alone. If the broker is on another machine, the
+comparison has no meaning. With --url, benchmarks that start their own brokers are left out. The last table shows which bars were
+reached; a bar that is missed does not change the exit code.
+The exit code is 0 if every request had the right response, 1 if not, and 2 for a wrong command line.
+'rigel feed' proves durability: see rigel help feed.
+`
 
 /** What was run, and with how many threads the brokers of our own serve; of others that is not known. */
 function runFacts({ url, main, flags, duration_s, rounds }: BenchOptions, words: readonly string[]): Line {

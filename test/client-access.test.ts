@@ -60,7 +60,7 @@ test('rigel key prints a key and the line that stands for it, which does not hav
     t.equal(spawnSync(process.execPath, [program, ...wrong]).status, 2, wrong.join(' '))
   }
   t.equal(spawnSync(process.execPath, [program, 'a', '--file', '/dev/null/file']).status, 1, 'what cannot be done')
-  t.match(execFileSync(process.execPath, [brokerProgram, 'help', 'key'], { encoding: 'utf8' }), /^rigel key NAME/)
+  t.match(execFileSync(process.execPath, [brokerProgram, 'help', 'key'], { encoding: 'utf8' }), /^Usage: rigel key NAME/)
 })
 
 test('without a key, or with one that is none, nothing is served but management, in the forms of both interfaces', async (t) => {
@@ -73,11 +73,11 @@ test('without a key, or with one that is none, nothing is served but management,
   ]
   for (const headers of without) {
     const ngsi2 = await send('GET', '/v2/entities', undefined, headers)
-    t.match(ngsi2, { status: 401, json: { error: 'Unauthorized', description: /^a key is needed/ } })
+    t.match(ngsi2, { status: 401, json: { error: 'Unauthorized', description: /^the request needs a valid key/ } })
     t.equal(ngsi2.headers.get('www-authenticate'), 'Bearer realm="context"')
     for (const path of ['/v1/updateContext', '/ngsi10/updateContext', '/nothing', '/ngsi9/registerContext']) {
       const ngsi1 = await send('POST', path, appends, headers)
-      t.match(ngsi1, { status: 401, json: { orionError: { code: '401', details: /^a key is needed/ } } })
+      t.match(ngsi1, { status: 401, json: { orionError: { code: '401', details: /^the request needs a valid key/ } } })
     }
   }
   t.equal((await broker.send('GET', '/statistics')).status, 200)
@@ -89,7 +89,7 @@ test('whoever tries keys is seen in the log, and that the management is open to 
     broker.output,
     /the management interface on port \d+ shows figures and takes trace levels from everybody, stored data/,
   )
-  await broker.writes(/Raising alarm BadInput 127\.0\.0\.1: a key is needed/)
+  await broker.writes(/Raising alarm BadInput 127\.0\.0\.1: the request needs a valid key/)
   const { text: metrics } = await broker.send('GET', '/metrics')
   t.match(metrics, /^rigel_alarms_raised_total\{alarm="BadInput"\} 1$/m)
   t.match(metrics, /^rigel_http_rejected_total\{reason="unauthorized"\} [1-9]/m)
@@ -241,7 +241,7 @@ test('SIGHUP brings the file into force in all threads; a file with a mistake ch
   const third = rigelKey('third', '--file', file)
   t.same([...(await statusesOf({ 'X-Auth-Token': third }))], [401])
   broker.signal('SIGHUP')
-  await broker.writes('3 keys of clients were read anew')
+  await broker.writes('3 keys of clients were read again')
   await until(async () => !(await statusesOf({ 'X-Auth-Token': third })).has(401))
   writeFileSync(file, `${before}\nnonsense\n`)
   broker.signal('SIGHUP')
@@ -250,7 +250,7 @@ test('SIGHUP brings the file into force in all threads; a file with a mistake ch
   t.same([...(await statusesOf({ 'X-Auth-Token': third }))], [200])
   writeFileSync(file, before)
   broker.signal('SIGHUP')
-  await broker.writes('2 keys of clients were read anew')
+  await broker.writes('2 keys of clients were read again')
   await until(async () => !(await statusesOf({ 'X-Auth-Token': third })).has(200))
   t.same([...(await statusesOf({ 'X-Auth-Token': writer }))], [200])
 })

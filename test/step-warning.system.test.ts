@@ -17,7 +17,7 @@ test('a long step is a warning that names the route and the length of the body, 
     a: { type: 'Text', value: 'x'.repeat(300) },
   }))
   const body = JSON.stringify({ actionType: 'append', entities })
-  const named = new RegExp(`front end \\d did nothing else for \\d+ ms: .*POST /v2/op/update, ${body.length} bytes`)
+  const named = new RegExp(`front end \\d was held up for \\d+ ms: .*POST /v2/op/update, ${body.length} bytes`)
   await until(async () => {
     const response = await fetch(`${broker.url}/v2/op/update`, {
       method: 'POST',

@@ -53,7 +53,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const { frontEnds } = memory.measures.threads
   // Its counts by service are collected in the same way as those of front ends.
   const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedPartOf(measures), (fault) =>
-    log.error('thread:peers', 'a question of another thread was not answered', errorFacts(fault)),
+    log.error('thread:peers', 'a request of another thread was not answered', errorFacts(fault)),
   )
   // Unpacked while the partitions open their stores.
   const known = [...unpackedRecipients(recipients)]

@@ -66,7 +66,7 @@ const noUrls: readonly string[] = []
 export const clusterFlags = named({
   cluster: cluster.optional(
     plainName,
-    'cluster that this broker is a node of: its logs stand in etcd; needs -clusterUrl, and -clusterTokenFile or -clusterKey',
+    'cluster that this broker is a node of: its logs are in etcd; needs -clusterUrl, and -clusterTokenFile or -clusterKey',
   ),
   clusterUrl: cluster.other(memberUrls, [noUrls, 'none'], 'members of etcd'),
   clusterPrefix: cluster.other<string | undefined>(

@@ -102,7 +102,7 @@ export const servingFlags = named({
   dbFreeMin_MiB: storage.value(
     integer(0, 1_048_576),
     64,
-    'MiB of the disk that are kept free: below that only removals are taken',
+    'MiB of the disk that are kept free: below that only removals are accepted',
   ),
   dbCheckSize_MiB: storage.value(
     integer(0, 16_777_216),

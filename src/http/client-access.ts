@@ -85,7 +85,7 @@ function keyRefusal(
 ): ApiResponse | undefined {
   const { kind } = request.target
   if (key === undefined) {
-    const text = 'a key is needed, as X-Auth-Token or as Authorization: Bearer, and this is none'
+    const text = 'the request needs a valid key, as X-Auth-Token: KEY or as Authorization: Bearer KEY'
     return { ...errorResponse(kind, 401, text), headers: { 'WWW-Authenticate': 'Bearer realm="context"' } }
   }
   if (key.tenants !== undefined && !(tenant.ok && key.tenants.includes(tenant.value))) {

@@ -247,7 +247,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     if (fact?.state !== 'member') {
       log.warn(
         'cluster:joined',
-        `${folder.path} has become the folder of node ${options.node} of cluster ${options.name}: its logs stand in etcd`,
+        `${folder.path} has become the folder of node ${options.node} of cluster ${options.name}: its logs are in etcd`,
       )
     }
     const fetched = await this.#fetched(caller)

@@ -114,7 +114,7 @@ export async function openFront(
     ...(services.dropped && { process: processMetrics(services.dropped) }),
   }
   const peers = new Peers<Shared>(frontEnd, options.httpThreads + 1, sharedPartOf(measures, ofProcess), (fault) =>
-    log.error('thread:peers', 'a question of another thread was not answered', errorFacts(fault)),
+    log.error('thread:peers', 'a request of another thread was not answered', errorFacts(fault)),
   )
   const reports = new AlarmReports(memory.alarms, services.alarms.tell)
   const providers = openProviders(task, log, measures, reports, calls)

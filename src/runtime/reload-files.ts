@@ -25,12 +25,12 @@ export async function reloadFiles(options: Options, log: MainLog, target: Reload
   if (!keys.ok) log.warn('main:keys', `the keys of clients stay as they were: ${keys.error}`)
   else if (keys.value !== undefined) {
     target.useKeys(keys.value)
-    log.info('main:keys', `${keys.value.length} keys of clients were read anew`)
+    log.info('main:keys', `${keys.value.length} keys of clients were read again`)
   }
   const tls = await readTls(options.https)
   if (!tls.ok) log.warn('main:certificate', `key and certificate stay as they were: ${tls.error.reason}`)
   else if (tls.value !== undefined) {
     target.useTls(tls.value)
-    log.info('main:certificate', 'key and certificate were read anew')
+    log.info('main:certificate', 'key and certificate were read again')
   }
 }

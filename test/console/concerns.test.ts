@@ -31,6 +31,7 @@ function found(
     },
     restarts,
   )
+  for (const { text, advice } of concerns) if (!/^[A-Z].*\.$/.test(advice)) throw new Error(`no advice: ${text}`)
   return { texts: concerns.map(({ tone, text }) => `${tone}: ${text}`), more, pages: concerns.map(({ page }) => page) }
 }
 

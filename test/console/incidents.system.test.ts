@@ -86,16 +86,26 @@ test('within a minute the console says what is wrong, and who is to blame', need
     t,
     page,
     'a receiver that is down',
-    /receiver http:\/\/127\.0\.0\.1:9\/down fails, connection refused since/,
+    /receiver http:\/\/127\.0\.0\.1:9\/down fails, connection refused since.*Check that the receiver runs/,
   )
-  await said(t, page, 'bad requests', /client 127\.0\.0\.1 sends bad requests/)
-  await said(t, page, 'a partition that died', /the thread of partition \d died and was started again/)
-  await said(t, other.page, 'no room', /partition 0 is full: updates are refused/)
+  await said(t, page, 'bad requests', /client 127\.0\.0\.1 sends bad requests.*Correct the client/)
+  await said(
+    t,
+    page,
+    'a partition that died',
+    /the thread of partition \d died and was started again at \d\d:\d\d:\d\d.*Nothing that was acknowledged is lost/,
+  )
+  await said(t, other.page, 'no room', /partition 0 is full: updates are refused.*larger -dbSizeMax/)
   await said(
     t,
     page,
     'a slow receiver',
-    new RegExp(`127\\.0\\.0\\.1:${slow.port}: 1,\\d+ notifications wait, the oldest`),
+    new RegExp(`127\\.0\\.0\\.1:${slow.port}: 1,\\d+ notifications wait, the oldest.*Make it respond faster`),
   )
-  await said(t, page, 'costly queries', /query thread 0 is busy for .*costly queries|GET \/v2\/entities takes up to/)
+  await said(
+    t,
+    page,
+    'costly queries',
+    /(?:query thread 0 is busy for .*costly queries|GET \/v2\/entities takes up to).*Record slow requests/,
+  )
 })

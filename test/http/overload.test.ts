@@ -79,7 +79,7 @@ test('whoever has no key is told so, also where requests hold all the memory tha
   const open = await givenFrontEnd(t, { requestMemory_MiB: 2 }, [], { memory })
   t.match(await open.talk(get), /^HTTP\/1\.1 503 [\s\S]*too many bytes of requests are waiting/)
   const closed = await givenFrontEnd(t, { requestMemory_MiB: 2 }, [], { memory, apiKeys })
-  t.match(await closed.talk(get), /^HTTP\/1\.1 401 [\s\S]*a key is needed/)
+  t.match(await closed.talk(get), /^HTTP\/1\.1 401 [\s\S]*the request needs a valid key/)
 })
 
 test('between many requests responses leave and replies are taken in, before the event loop comes round', async (t) => {

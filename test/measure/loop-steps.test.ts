@@ -66,7 +66,7 @@ function watched(t: { teardown(end: () => void): void }, stepWarning_ms: number)
 test('a step that has a name and lasts too long is a warning with what it was and how long that is', async (t) => {
   const { steps, table, lines } = watched(t, 30)
   const isNamed = ({ level, message }: Line) =>
-    level === 'WARN' && /^front end 0 did nothing else for \d+ ms: POST \/v2\/op\/update, 1234 bytes; /.test(message)
+    level === 'WARN' && /^front end 0 was held up for \d+ ms: POST \/v2\/op\/update, 1234 bytes; /.test(message)
   // Where this process gets no processor beside it, the step is the smaller part of what the timer finds: then once more.
   await until(async () => {
     const since = steps.begin()
@@ -91,7 +91,7 @@ test('a step that nobody has named is found', async (t) => {
   })
   t.match(lines[0], {
     level: 'WARN',
-    message: /^front end 0 did nothing else for \d+ ms: unnamed; the process used \d+ ms/,
+    message: /^front end 0 was held up for \d+ ms: unnamed work; the process used \d+ ms/,
   })
 })
 
@@ -104,7 +104,7 @@ test('what is worked on in slices names the steps that have no name', async (t) 
     busy(1500)
     steps.endSlices(subject)
     await delay(700)
-    return lines.some(({ message }) => /: a slice of POST \/v2\/op\/update, 99 bytes, or unnamed; /.test(message))
+    return lines.some(({ message }) => /: a slice of POST \/v2\/op\/update, 99 bytes, or unnamed work; /.test(message))
   }, 'the slice is named')
 })
 

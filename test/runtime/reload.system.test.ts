@@ -70,7 +70,7 @@ test('SIGHUP has new connections use key and certificate as they are now, on all
     row = (await subjectShown(port)) === 'renewed' ? row + 1 : 0
     return row === 30
   })
-  t.match(output(), 'key and certificate were read anew')
+  t.match(output(), 'key and certificate were read again')
   t.equal(await expiryShown(port), Date.parse(new X509Certificate(renewedCertificate).validTo) / 1000)
   write(folder, itsKey, 'no certificate')
   broker.kill('SIGHUP')

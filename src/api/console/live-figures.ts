@@ -21,9 +21,7 @@ import type {
 /** One frame has the distributions of at most this many partitions: those of 256 would make it four times as large. */
 const distributionsEach = 64
 
-/** When a thread was replaced is noticed by who takes the frames. */
-type PartitionColumns = Omit<LivePartitions, 'restarted_ms'>
-type Partitions = Pick<LiveFrame, 'waits' | 'distributions'> & { readonly partitions: PartitionColumns }
+type Partitions = Pick<LiveFrame, 'waits' | 'distributions' | 'partitions'>
 
 /** The figures of partitions and their waits; the sequence number of the frame selects the partitions whose distributions are in it. */
 export function partitionsShown(measures: Measures, sequence: number): Partitions {
@@ -96,7 +94,7 @@ function partitionWaitShown({ count, waited, total, max }: WaitSums): LivePartit
   return [Number(count), Number(waited), String(total), String(max)]
 }
 
-function columnsShown(measures: Measures, numbers: readonly number[]): PartitionColumns {
+function columnsShown(measures: Measures, numbers: readonly number[]): LivePartitions {
   const { partitions } = measures
   const column = (name: Parameters<typeof partitions.value>[0]) =>
     numbers.map((number) => partitions.value(name, number))
@@ -110,6 +108,7 @@ function columnsShown(measures: Measures, numbers: readonly number[]): Partition
     used_bytes: column('used_bytes'),
     logged_bytes: column('logged_bytes'),
     restarts: column('restarts'),
+    restarted_ms: column('restarted_ms'),
     isFull: column('isFull'),
   }
 }

@@ -193,7 +193,7 @@ export interface LivePartitions {
   readonly logged_bytes: readonly number[]
   /** How often the thread was replaced because it had died. */
   readonly restarts: readonly number[]
-  /** When that was noticed last; 0 for never. */
+  /** When that was last; 0 for never. */
   readonly restarted_ms: readonly number[]
   /** 1 while it refuses updates because of a lack of space, otherwise 0. */
   readonly isFull: readonly number[]

@@ -54,8 +54,6 @@ export class LiveSampler {
   #backlogs: readonly LiveBacklog[] = []
   /** When they may be asked for again, by `performance.now()`. */
   #nextBacklogs_ms = 0
-  #restarts: readonly number[] | undefined
-  #restarted_ms: readonly number[] = []
 
   constructor(sources: LiveSources) {
     this.#sources = sources
@@ -102,7 +100,6 @@ export class LiveSampler {
       time_ms: now(),
       ...trafficShown(measures),
       ...partitions,
-      partitions: { ...partitions.partitions, restarted_ms: this.#restartedAt(partitions.partitions.restarts) },
       threads: this.#threads(),
       deliveries: this.#deliveries(),
       alarms: alarmsShown(alarms.counts, hosts),
@@ -159,16 +156,6 @@ export class LiveSampler {
       left_bytes: free === undefined ? null : Math.max(0, free - disk.keepFree_bytes),
       fullestMap: Math.round((fullest_bytes / (options.dbSizeMax_MiB * 2 ** 20)) * 1e4) / 1e4,
     }
-  }
-
-  /** When each partition's thread was replaced last, as far as this was noticed. */
-  #restartedAt(restarts: readonly number[]): readonly number[] {
-    const before = this.#restarts
-    this.#restarted_ms = restarts.map((times, number) =>
-      before !== undefined && times !== before[number] ? now() : (this.#restarted_ms[number] ?? 0),
-    )
-    this.#restarts = restarts
-    return this.#restarted_ms
   }
 
   /**

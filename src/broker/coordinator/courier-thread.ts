@@ -280,7 +280,7 @@ export class CourierThread<Task extends object> {
         // The courier is told of the new owner, and reads the outbox again if it comes back to this node.
         if (fault instanceof LogFenced || isGivenUp(fault)) return false
         if (wait_ms === ackAgain_ms) {
-          this.#settings.log.error('courier:ack', `acks could not be stored: ${String(fault)}`)
+          this.#settings.log.error('courier:ack', `outcomes of notifications could not be stored: ${String(fault)}`)
         }
         await new Promise((resolve) => setTimeout(resolve, wait_ms))
       }

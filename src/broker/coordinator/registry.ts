@@ -283,7 +283,7 @@ export class Registry implements RegistryService {
 
   #removeForgotten(): void {
     this.removeExpired().catch((fault: unknown) =>
-      this.#parts.log.error('registry:sweep', 'what has expired could not be removed', errorFacts(fault)),
+      this.#parts.log.error('registry:sweep', 'expired registrations and subscriptions to availability could not be removed', errorFacts(fault)),
     )
   }
 

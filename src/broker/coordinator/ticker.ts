@@ -86,7 +86,7 @@ export class Ticker {
     this.#running += 1
     this.#tick(id)
       .catch((fault: unknown) =>
-        this.#parts.log.error('subscriptions:tick', `a tick of ${id} failed`, errorFacts(fault)),
+        this.#parts.log.error('subscriptions:tick', `the timed notification of subscription ${id} could not be made`, errorFacts(fault)),
       )
       .finally(() => {
         this.#running -= 1
@@ -125,7 +125,7 @@ export class Ticker {
       const { subscription } = inForce
       const shown = await stateToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])
       if (!shown.ok) {
-        log.warn('subscriptions:tick', `a tick of ${id} was left out: ${shown.error.kind}`)
+        log.warn('subscriptions:tick', `a timed notification of subscription ${id} was left out: ${shown.error.kind}`)
         return
       }
       const notices = noticesAbout(shown.value.entities, subscription, this.#parts, {

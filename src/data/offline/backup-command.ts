@@ -20,7 +20,7 @@ import {
 } from './command.js'
 import { interruptibly } from './interruption.js'
 import { currentFiles, openFolder } from './offline-folder.js'
-import { Progress, sizeText } from './progress.js'
+import { numberOf, Progress, sizeText } from './progress.js'
 
 const help = `Usage: rigel backup DIR [options]
 
@@ -62,7 +62,7 @@ export const backupCommand = command({
       const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
       const took_s = ((performance.now() - begun_ms) / 1000).toFixed(1)
       output.write(
-        `${folder}: backup of ${manifest.point}, ${manifest.partitions} partitions, ${sizeText(bytes)}, in ${took_s} s\n`,
+        `${folder}: backup of ${manifest.point}, ${numberOf(manifest.partitions, 'partition')}, ${sizeText(bytes)}, in ${took_s} s\n`,
       )
       return commandCodes.done
     } finally {

@@ -5,7 +5,7 @@ import { type Finding, Findings } from '../../storage/store/check/findings.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { CommandFailure, command, WrongCommandLine } from './command.js'
 import { checkedFolder, checkedMembers, type FolderCounts } from './folder-check.js'
-import { Progress, type ProgressOutput } from './progress.js'
+import { numberOf, Progress, type ProgressOutput } from './progress.js'
 
 const help = `Usage: rigel check -dbPath FOLDER
        rigel check DIR
@@ -44,7 +44,7 @@ export const checkCommand = command({
       backup === undefined
         ? await checkedFolder(dbPath ?? '', findings, errors)
         : await checkedBackup(backup, findings, errors)
-    if (findings.untold > 0) output.write(`${findings.untold} more findings are not told\n`)
+    if (findings.untold > 0) output.write(`${findings.untold} more findings are not shown\n`)
     output.write(`${backup ?? dbPath}: ${summary(findings.count, counts, performance.now() - begun_ms)}\n`)
     return findings.count === 0 ? checkCodes.sound : checkCodes.found
   },
@@ -55,11 +55,17 @@ function lineOf({ file, key, what }: Finding): string {
 }
 
 function summary(found: number, counts: FolderCounts | undefined, took_ms: number): string {
-  const outcome = found === 0 ? 'sound' : `${found} ${found === 1 ? 'finding' : 'findings'}`
+  const outcome = found === 0 ? 'sound' : numberOf(found, 'finding')
   const time = `in ${(took_ms / 1000).toFixed(1)} s`
-  if (counts === undefined) return `${outcome}, the records were not looked at, ${time}`
+  if (counts === undefined) return `${outcome}, the records were not checked, ${time}`
   const { partitions, entities, notices, subscriptions, registrations } = counts
-  return `${outcome}: ${entities} entities in ${partitions} partitions, ${notices} records of notifications, ${subscriptions} subscriptions, ${registrations} registrations, ${time}`
+  const checked = [
+    `${numberOf(entities, 'entity', 'entities')} in ${numberOf(partitions, 'partition')}`,
+    numberOf(notices, 'record of notifications', 'records of notifications'),
+    numberOf(subscriptions, 'subscription'),
+    numberOf(registrations, 'registration'),
+  ]
+  return `${outcome}: ${checked.join(', ')}, ${time}`
 }
 
 /** Compares checksums, then reads the files, which have no logs beside them. */

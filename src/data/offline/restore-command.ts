@@ -78,7 +78,7 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
     }
     if (!hasPrevious(path)) throw new CommandFailure(`${previousFolder(path)} is not there: nothing was replaced`)
     swapMembers(path, 'previous')
-    return `${path} holds what was replaced before; what it held now is in ${previousFolder(path)}`
+    return `${path} holds the data again that were replaced last; what it held until now is in ${previousFolder(path)}`
   } finally {
     lock.value.release()
   }

@@ -58,7 +58,7 @@ export class ImportReport {
       ...(rows.length === 0 ? ['nothing was imported'] : rows),
       ...this.#shown,
       ...(more > 0 ? [`and ${more} more: --report FILE lists them all`] : []),
-      ...(hasStopped ? [isDry ? 'it stopped there: --keep-going lists all' : stopped] : []),
+      ...(hasStopped ? [isDry ? 'the import stopped there: --keep-going lists all' : stopped] : []),
       '',
     ].join('\n')
   }
@@ -85,4 +85,4 @@ function rowsOf(result: string, byTenant: ReadonlyMap<Tenant, Readonly<ItemCount
 }
 
 const stopped =
-  'it stopped there, and what comes before is imported: correct it and go on with --on-conflict skip, or use --keep-going'
+  'the import stopped there, and has imported what comes before: correct the item and import again with --on-conflict skip, or use --keep-going'

@@ -3,7 +3,7 @@ import { beginNext, fixedMember, hasPrevious, previousFolder } from '../../stora
 import { CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
 import { interruptibly } from '../offline/interruption.js'
 import { type FolderOpening, removeBuilt, StoredFolder, swapMembers } from '../offline/offline-folder.js'
-import { Progress, type ProgressOutput } from '../offline/progress.js'
+import { numberOf, Progress, type ProgressOutput } from '../offline/progress.js'
 import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
 import { type Resharded, reshardInto } from './reshard.js'
 
@@ -35,8 +35,10 @@ export const reshardCommand = command({
     const partitions = positiveInteger(given, 'partitions')
     if (partitions === undefined) throw new WrongCommandLine("rigel reshard needs -partitions N: 'rigel help reshard'")
     if (partitions > most) throw new WrongCommandLine(`-partitions: ${partitions} is more than ${most}`)
-    const { entities, notices } = await resharded(openingOf(given, false), partitions, errors)
-    errors.write(`${entities} entities and ${notices} notifications that wait are in ${partitions} partitions\n`)
+    const opening = openingOf(given, false)
+    const { entities, notices } = await resharded(opening, partitions, errors)
+    const moved = [numberOf(entities, 'entity', 'entities'), numberOf(notices, 'waiting notification')].join(' and ')
+    errors.write(`${opening.path} has ${numberOf(partitions, 'partition')} now, with ${moved}\n`)
     return commandCodes.done
   },
 })
@@ -47,7 +49,7 @@ async function resharded(opening: FolderOpening, partitions: number, errors: Pro
   let done: Resharded
   try {
     if (source.partitions.length === partitions)
-      throw new CommandFailure(`${path} has ${partitions} partitions already`)
+      throw new CommandFailure(`${path} has ${numberOf(partitions, 'partition')} already`)
     if (hasPrevious(path)) {
       throw new CommandFailure(
         `${previousFolder(path)} holds what was replaced before: 'rigel restore --forget-previous' removes it`,

@@ -57,7 +57,7 @@ class WorkerLog extends LineLog {
     if (this.#dropped === 0 || this.#underWay > usualUnderWay / 2) return
     const dropped = this.#dropped
     this.#dropped = 0
-    const message = `${dropped} lines were dropped because the writing thread could not take them`
+    const message = `${dropped} lines were dropped because the thread that writes the log did not keep up`
     this.warn('log:dropped', message, { dropped })
   }
 }

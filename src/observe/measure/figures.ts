@@ -137,6 +137,8 @@ export const partitionFigures = new FigureList(['partition'], {
     'rigel_worker_restarts_total',
     'How often the thread of a partition was replaced because it had died',
   ),
+  /** When that was last, in milliseconds since 1970; written by the same thread. */
+  restarted_ms: hidden(),
   damages: computed(
     'counter',
     'rigel_storage_damaged_total',

@@ -1,7 +1,7 @@
 import { CounterTable, type CounterTableMemory } from '../../threads/shared-memory/counter-table.js'
 import { Switches, type SwitchMemory } from '../../threads/shared-memory/switches.js'
 import { ThreadBeats } from '../../threads/shared-memory/thread-beats.js'
-import type { Milliseconds, Nanoseconds } from '../../time.js'
+import { type Milliseconds, type Nanoseconds, now } from '../../time.js'
 import type { Log } from '../log/log.js'
 import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn, RequestCountTable } from './counters.js'
@@ -278,7 +278,9 @@ export class Measures {
 
   /** A partition's thread was replaced; for the main thread only. */
   restarted(partition: number): void {
-    this.partitions.row(partition).add('restarts')
+    const row = this.partitions.row(partition)
+    row.add('restarts')
+    row.put('restarted_ms', now())
   }
 
   /** Entities of a partition were removed because they had expired. */

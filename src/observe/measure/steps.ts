@@ -216,12 +216,12 @@ export class LoopSteps {
     const named = `${this.#what}, ${this.#bytes} bytes`
     if (isNamed && this.#what !== '') return named
     if (this.#what !== '' && this.#sliced.size === 0)
-      return `unnamed, beside ${Math.round(this.#longest_ms)} ms of ${named}`
+      return `unnamed work, beside ${Math.round(this.#longest_ms)} ms of ${named}`
     const [sliced = this.#leftSliced] = this.#sliced
-    if (sliced !== undefined) return `a slice of ${sliced.stepName}, ${sliced.step_bytes} bytes, or unnamed`
+    if (sliced !== undefined) return `a slice of ${sliced.stepName}, ${sliced.step_bytes} bytes, or unnamed work`
     return this.#last === undefined
-      ? 'unnamed'
-      : `unnamed, after ${this.#last.stepName}, ${this.#last.step_bytes} bytes`
+      ? 'unnamed work'
+      : `unnamed work, after ${this.#last.stepName}, ${this.#last.step_bytes} bytes`
   }
 }
 
@@ -241,7 +241,7 @@ export function logLongSteps(table: StepTable, threads: readonly NamedThread[], 
       const long = table.takeLong(row)
       if (long === undefined) continue
       const others = long.count > 1 ? `; ${long.count - 1} shorter ones since the last such line` : ''
-      log.warn('steps:long', `${name} did nothing else for ${long.length / 1_000_000n} ms: ${long.text}${others}`)
+      log.warn('steps:long', `${name} was held up for ${long.length / 1_000_000n} ms: ${long.text}${others}`)
     }
   }
   const timer = setInterval(look, interval_ms).unref()

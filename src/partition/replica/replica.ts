@@ -217,7 +217,7 @@ export class Replica {
     } catch (fault) {
       if (!(fault instanceof StorageFull)) throw fault
       if (!this.#isRoomWanted)
-        log.warn('cluster:replica', `there is no room for what this replica follows: ${fault.message}`)
+        log.warn('cluster:replica', `this replica has no room for the records that it follows: ${fault.message}`)
       this.#isRoomWanted = true
       this.#take({ kind: 'noRoom' })
     }

@@ -2,7 +2,7 @@ import { get as getByHttp } from 'node:http'
 import { get as getByHttps } from 'node:https'
 import { asksForHelp } from '../../flags/asks-for-help.js'
 
-const help = `rigel health [URL]
+const help = `Usage: rigel health [URL]
 
 Asks a broker whether it is ready. The exit code is 0 if it is, 1 if not (a line gives the reason), and 2 for a wrong command line.
 Without a URL, the command asks the broker on this machine: at the port in ORION_PORT or 1026, by HTTPS if ORION_HTTPS is true.

@@ -4,7 +4,7 @@ import { commandCodes } from '../../data/offline/command.js'
 import { isKeyName, makeApiKey, parseTenants } from '../../flags/api-keys.js'
 import { asksForHelp } from '../../flags/asks-for-help.js'
 
-const help = `rigel key NAME [--tenants LIST] [--read] [--file FILE]
+const help = `Usage: rigel key NAME [--tenants LIST] [--read] [--file FILE]
 
 Makes a key for a client. Prints the key, and its line for the file of -apiKeys. The line has only the hash of the key, so the
 key is shown now and never again.

@@ -1,6 +1,6 @@
 import type { AlarmList, ShownAlarm } from '../shapes.js'
 import { openPage } from './address.js'
-import { countText } from './format.js'
+import { countText, reasonText } from './format.js'
 import { alarmPage, plainHost } from './overview/delivery-concerns.js'
 import { countColumn, minor, textColumn, timeColumn } from './parts/columns.js'
 import { type Column, DataTable } from './parts/data-table.js'
@@ -73,5 +73,5 @@ const columns: readonly Column<ShownAlarm>[] = [
   timeColumn('since', ({ since }) => since),
   countColumn('times', ({ occurrences }) => occurrences),
   timeColumn('last', ({ last }) => last, minor),
-  textColumn('why', ({ reason }) => reason),
+  textColumn('why', ({ reason }) => reasonText(reason)),
 ]

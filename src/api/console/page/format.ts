@@ -71,6 +71,12 @@ export function exactText(at_ms: number): string {
   return new Date(at_ms).toISOString()
 }
 
+/** Why an attempt failed, without the word before it that says whether it is repeated; a number is the status of a response. */
+export function reasonText(reason: string): string {
+  const [, detail = reason] = /^(?:trouble|refused): (.+)$/s.exec(reason) ?? []
+  return /^\d{3}$/.test(detail) ? `status ${detail}` : detail
+}
+
 function threeDigits(value: number): string {
   const digits = Math.abs(value) >= 99.95 ? 0 : Math.abs(value) >= 9.995 ? 1 : 2
   return value.toFixed(digits)

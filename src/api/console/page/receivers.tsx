@@ -59,7 +59,7 @@ const columns: readonly Column<ShownReceiver>[] = [
     isNumber: true,
   },
   timeColumn('oldest', ({ oldestQueued }) => oldestQueued, minor),
-  durationColumn('takes', ({ meanLatency_ms: mean_ms }) => (mean_ms === undefined ? undefined : mean_ms / 1000)),
+  durationColumn('mean time', ({ meanLatency_ms: mean_ms }) => (mean_ms === undefined ? undefined : mean_ms / 1000)),
   countColumn('failed', ({ failed = 0 }) => failed, minor),
   lastFailureColumn,
 ]

@@ -63,7 +63,7 @@ function Facts() {
         </span>
       )}
       {onlyReads && (
-        <span title="Others reach this port and the broker has no token, so nothing can be changed from here: -adminToken lets it, or a port of this machine only.">
+        <span title="This console changes nothing, because others reach this port and the broker has no token. Set -adminToken, or let the port listen on this machine only (-localIp 127.0.0.1, or -adminPort).">
           <Chip tone="warning">read only</Chip>
         </span>
       )}

@@ -58,8 +58,9 @@ function shownAlarms({ alarms, alarmGroups, partitions }: Frame): Frame['alarms'
 
 function roomFound({ map_bytes, keepFree_bytes }: Live['hello'], { disk, partitions }: Frame): readonly Concern[] {
   if (disk.left_bytes === 0) {
-    const text = `the disk is full: updates are refused, removals are taken (-dbFreeMin leaves ${bytesText(keepFree_bytes)} free)`
-    return [{ tone: 'bad', text, page: 'settings' }]
+    const text = `the disk is full: updates are refused, removals are accepted (-dbFreeMin keeps ${bytesText(keepFree_bytes)} free)`
+    const advice = 'Make room on the disk of the data folder. The broker then accepts updates again by itself.'
+    return [{ tone: 'bad', text, advice, page: 'settings' }]
   }
   const full = partitions.isFull.flatMap((isFull, number) => (isFull === 1 ? [number] : []))
   const refusing: readonly Concern[] =
@@ -68,15 +69,18 @@ function roomFound({ map_bytes, keepFree_bytes }: Live['hello'], { disk, partiti
       : [
           {
             tone: 'bad',
-            text: `${partitionsText(full)} full: updates are refused, removals are taken`,
+            text: `${partitionsText(full)} full: updates are refused, removals are accepted`,
+            advice: roomAdvice,
             page: 'settings',
           },
         ]
   const used = disk.fullestMap
   if (map_bytes <= 0 || used <= nearlyFull.room) return refusing
   const text = `the fullest partition has used ${shareText(used)} of what it may grow to (-dbSizeMax)`
-  return [...refusing, { tone: used > 0.95 ? 'bad' : 'warning', text, page: 'settings' }]
+  return [...refusing, { tone: used > 0.95 ? 'bad' : 'warning', text, advice: roomAdvice, page: 'settings' }]
 }
+
+const roomAdvice = 'Start the broker again with a larger -dbSizeMax, or delete entities.'
 
 function partitionsText(numbers: readonly number[]): string {
   return numbers.length === 1 ? `partition ${numbers[0]} is` : `partitions ${numbers.join(', ')} are`
@@ -86,7 +90,9 @@ function permitsFound({ permitsFree, permitsTaken, permitsQueued }: Frame['now']
   const share = permitsTaken / Math.max(1, permitsTaken + permitsFree)
   if (share <= nearlyFull.queue) return []
   const text = `${shareText(share)} of the permits for requests are taken, ${countText(permitsQueued)} requests wait for one`
-  return [{ tone: permitsQueued > 0 ? 'bad' : 'warning', text, page: 'waits' }]
+  const advice =
+    'If the threads below are busy, the machine is too small for the load. If not, Waits shows what is slow.'
+  return [{ tone: permitsQueued > 0 ? 'bad' : 'warning', text, advice, page: 'waits' }]
 }
 
 function mailboxesFound({ mailboxSize }: Live['hello'], { partitions }: Frame): readonly Concern[] {
@@ -94,26 +100,42 @@ function mailboxesFound({ mailboxSize }: Live['hello'], { partitions }: Frame): 
     const share = depth / mailboxSize
     if (share <= nearlyFull.queue) return []
     const text = `the mailbox of partition ${number} is full to ${shareText(share)} (-mailboxSize): beyond it updates are refused`
-    return [{ tone: 'bad', text, page: 'waits' }]
+    const advice = `The partition gets more updates than it can write. Check its disk. ${morePartitions}`
+    return [{ tone: 'bad', text, advice, page: 'waits' }]
   })
 }
 
+const morePartitions = 'More partitions share the updates (rigel reshard), if there are processors for them.'
+
 const stageTexts = {
-  request: 'a permit: more requests arrive than are finished',
-  mailbox: 'their partition in its mailbox: its thread does not get to run',
-  transaction: "their partition's write transaction: the turn before is under way",
-  dbConnectionPool: 'a read handle: long scans, or a small pool',
+  request: {
+    text: 'a permit: more requests arrive than are finished',
+    advice: 'Let clients send less at a time. If the threads below are idle, a larger -reqPoolSize helps.',
+  },
+  mailbox: {
+    text: 'their partition in its mailbox: its thread does not get to run',
+    advice: `The machine is short of processors, or one partition gets most of the updates. ${morePartitions}`,
+  },
+  transaction: {
+    text: "their partition's write transaction: the turn before is under way",
+    advice: 'Check whether the disk is slow. Waits shows how long commits take.',
+  },
+  dbConnectionPool: {
+    text: 'a read handle: long scans, or a small pool',
+    advice: 'Narrow the queries (record slow requests to see which), or raise -dbPoolSize.',
+  },
 } as const
 
 function waitsFound({ waits, update, partitions }: Moment): readonly Concern[] {
   const mean_s = update.mean_s
-  const ofWaits = Object.entries(stageTexts).flatMap(([name, text]): readonly Concern[] => {
+  const ofWaits = Object.entries(stageTexts).flatMap(([name, { text, advice }]): readonly Concern[] => {
     const wait_s = name in stageTexts ? (waits?.[name as keyof typeof stageTexts].mean_s ?? 0) : 0
     if (!(wait_s > noticed_s && wait_s > mostOfTime * mean_s)) return []
     return [
       {
         tone: 'warning',
         text: `updates spend ${shareText(Math.min(1, wait_s / mean_s))} of their time waiting for ${text}`,
+        advice,
         page: 'waits',
       },
     ]
@@ -124,6 +146,7 @@ function waitsFound({ waits, update, partitions }: Moment): readonly Concern[] {
       ({ number, commitShare }): Concern => ({
         tone: 'warning',
         text: `partition ${number} waits for the disk (commit ${shareText(commitShare)} of its time)`,
+        advice: 'The disk flushes slowly. Give the data folder a faster disk, or one that no other program writes to.',
         page: 'waits',
       }),
     )
@@ -139,9 +162,10 @@ function threadsFound(
     const share = busy[at] ?? 0
     if (!(share > nearlyFull.thread)) return []
     const text = `${threadName(kind, number)} is busy for ${shareText(share)} of the time`
-    if (kind !== 'queryThread') return [{ tone: 'warning', text, page: 'overview' }]
+    const advice = threadAdvice[kind]
+    if (kind !== 'queryThread') return [{ tone: 'warning', text, advice, page: 'overview' }]
     const waiting = queriesWaiting === 0 ? '' : `, ${countText(queriesWaiting)} more wait`
-    return [{ tone: 'warning', text: `${text}: costly queries${waiting}`, page: 'requests' }]
+    return [{ tone: 'warning', text: `${text}: costly queries${waiting}`, advice, page: 'requests' }]
   })
 }
 
@@ -151,6 +175,14 @@ const threadNames = {
   queryThread: 'query thread',
   courier: 'courier',
 } as const
+
+const threadAdvice: Readonly<Record<keyof typeof threadNames, string>> = {
+  frontEnd: 'More front ends share the requests (-httpThreads), if there are processors for them.',
+  partition: morePartitions,
+  queryThread:
+    'Record slow requests to see which queries these are. A condition or a pattern reads every entity of the type: ask for ids where you can.',
+  courier: 'Let fewer changes notify: give subscriptions a throttling, or fewer attributes in their conditions.',
+}
 
 /** The name of a thread for people. */
 export function threadName(kind: keyof typeof threadNames, number: number): string {
@@ -164,7 +196,8 @@ function restartsFound(restarts: readonly number[], { time_ms }: Frame): readonl
       (at_ms): Concern => ({
         tone: 'warning',
         text: `the broker was restarted at ${clockText(at_ms)}`,
-        page: 'trace',
+        advice: 'The log says why it ended. Nothing that was acknowledged is lost.',
+        page: 'overview',
       }),
     )
 }
@@ -177,7 +210,9 @@ function partitionsFound({ time_ms, partitions: { restarts, restarted_ms } }: Fr
     const when = at_ms === 0 ? '' : ` at ${clockText(at_ms)}`
     const often = times === 1 ? '' : `, ${countText(times)} times since the start`
     const text = `the thread of partition ${number} died and was started again${when}${often}`
-    return [{ tone: time_ms - at_ms < newly_ms ? 'bad' : 'warning', text, page: 'trace' }]
+    const advice =
+      'Nothing that was acknowledged is lost. Requests that were under way got 503. The log says why (worker:died). If it happens again, report it.'
+    return [{ tone: time_ms - at_ms < newly_ms ? 'bad' : 'warning', text, advice, page: 'overview' }]
   })
 }
 
@@ -193,6 +228,7 @@ function slowFound(rows: readonly RouteRow[], { routes }: Live['hello']): readon
     .map(({ method, route, p99_s, lately }) => ({
       tone: 'warning',
       text: `${method} ${route} takes up to ${durationText(p99_s)} (${countText(lately)} in ten seconds)`,
+      advice: 'Record slow requests to see which these are, and where each spends its time.',
       page: 'requests',
     }))
 }
@@ -203,6 +239,8 @@ function linesFound(dropped: number): readonly Concern[] {
     {
       tone: 'warning',
       text: `${countText(dropped)} lines of the log could not be written and were dropped`,
+      advice:
+        'What reads the standard output of the broker is too slow. Lower the log level, or switch trace levels off.',
       page: 'trace',
     },
   ]

@@ -1,5 +1,5 @@
 import type { LiveAlarmGroup, LiveAlarms, LiveBacklog, LiveFrame } from '../../live-frame.js'
-import { countText, durationText, sinceText } from '../format.js'
+import { countText, durationText, reasonText, sinceText } from '../format.js'
 import { waitingIn } from '../moment.js'
 import type { Tone } from '../parts/small-parts.js'
 import { backlogTone } from '../receiver-state.js'
@@ -8,6 +8,8 @@ import { backlogTone } from '../receiver-state.js'
 export interface Concern {
   readonly tone: Tone
   readonly text: string
+  /** What an operator can do about it, in sentences. */
+  readonly advice: string
   /** The page with more details. */
   readonly page: string
 }
@@ -23,6 +25,7 @@ const mostHosts = 5
 
 interface Kind {
   readonly page: string
+  readonly advice: string
   /** What one host with one alarm does, what one with several does, and what is said where hosts are not told. */
   readonly one: (group: LiveAlarmGroup) => string
   readonly several: (group: LiveAlarmGroup) => string
@@ -33,21 +36,30 @@ interface Kind {
 const kinds: Readonly<Record<string, Kind>> = {
   DatabaseError: {
     page: 'settings',
+    advice: 'Check the disk of the data folder. The log names the file.',
     one: () => 'the storage fails',
     several: () => 'the storage fails',
     unnamed: () => 'the storage fails',
   },
-  NotificationError: failing('receiver', 'receivers'),
+  NotificationError: failing('receiver', 'receivers', [
+    'Check that the receiver runs, and that this machine reaches it. What waits is sent by itself then.',
+    'Delete the subscriptions of a receiver that is gone.',
+  ]),
   MqttConnectionError: {
     page: 'receivers',
+    advice: 'Check that the MQTT broker runs, and the user and the password in the subscriptions. Notifications wait.',
     one: ({ subject }) => `the MQTT broker ${subject} is not reached`,
     several: ({ host }) => `the MQTT broker ${plainHost(host)} is not reached`,
     unnamed: (alarms) =>
       alarms === 1 ? 'an MQTT broker is not reached' : `${countText(alarms)} MQTT brokers are not reached`,
   },
-  ForwardingError: failing('provider', 'registrations'),
+  ForwardingError: failing('provider', 'registrations', [
+    'Check that the provider runs. Until then, its part is missing from the responses to queries.',
+    'Delete the registrations of a provider that is gone.',
+  ]),
   BadInput: {
     page: 'requests',
+    advice: 'Correct the client. The reason is that of its last bad request. Other clients are not affected.',
     one: ({ host }) => `client ${host} sends bad requests`,
     several: ({ host }) => `client ${host} sends bad requests`,
     unnamed: (alarms) =>
@@ -63,9 +75,10 @@ function ordered(alarms: LiveAlarms) {
 }
 
 /** A kind whose alarms are about what each has a URL, many of them on one host. */
-function failing(what: string, page: string): Kind {
+function failing(what: string, page: string, advice: readonly string[]): Kind {
   return {
     page,
+    advice: advice.join(' '),
     one: ({ subject }) => `${what} ${subject} fails`,
     several: ({ host, alarms }) => `${plainHost(host)}: ${countText(alarms)} ${what}s fail`,
     unnamed: (alarms) => (alarms === 1 ? `a ${what} fails` : `${countText(alarms)} ${what}s fail`),
@@ -74,7 +87,7 @@ function failing(what: string, page: string): Kind {
 
 function kindOf(kind: string): Kind {
   const text = () => `alarm ${kind}`
-  return kinds[kind] ?? { page: 'alarms', one: text, several: text, unnamed: text }
+  return kinds[kind] ?? { page: 'alarms', advice: 'The log says more.', one: text, several: text, unnamed: text }
 }
 
 /** The page with more about the alarms of a kind; Trace has the lines of the log about others. */
@@ -90,16 +103,18 @@ export function alarmsFound(
 ): Found {
   if (groups === null) {
     const concerns = ordered(alarms).flatMap(([kind, [active]]): readonly Concern[] =>
-      active === 0 ? [] : [{ tone: 'bad', text: kindOf(kind).unnamed(active), page: 'alarms' }],
+      active === 0
+        ? []
+        : [{ tone: 'bad', text: kindOf(kind).unnamed(active), advice: kindOf(kind).advice, page: 'alarms' }],
     )
     return { concerns, more: 0 }
   }
   const found = ordered(alarms).map(([kind, [, , hosts]]): Found => {
     const own = groups.filter((group) => group.kind === kind)
     const listed = own.slice(0, mostHosts)
-    const { page } = kindOf(kind)
+    const { page, advice } = kindOf(kind)
     return {
-      concerns: listed.map((group) => ({ tone: 'bad', text: groupText(group, backlogs), page })),
+      concerns: listed.map((group) => ({ tone: 'bad', text: groupText(group, backlogs), advice, page })),
       more: own.length === 0 ? 0 : Math.max(0, hosts - listed.length),
     }
   })
@@ -115,16 +130,10 @@ function groupText(group: LiveAlarmGroup, backlogs: readonly LiveBacklog[]): str
   const waiting = depth > 0 ? [`${countText(depth)} wait`] : []
   return [
     alarms === 1 ? one(group) : several(group),
-    `${shownReason(reason)} since ${sinceText(since_ms)}`,
+    `${reasonText(reason)} since ${sinceText(since_ms)}`,
     ...often,
     ...waiting,
   ].join(', ')
-}
-
-/** A failed attempt says first whether it is repeated; a number is the status of a response. */
-function shownReason(reason: string): string {
-  const [, detail = reason] = /^(?:trouble|refused): (.+)$/s.exec(reason) ?? []
-  return /^\d{3}$/.test(detail) ? `status ${detail}` : detail
 }
 
 /** The host and port of a URL, or of what has a user before it. */
@@ -153,6 +162,9 @@ export function backlogsFound(
     .slice(0, mostHosts)
 }
 
+const backlogAdvice =
+  'The receiver takes fewer notifications than are made for it. Make it respond faster, or let fewer changes notify it: give its subscriptions a throttling, or fewer attributes in their conditions.'
+
 function backlogConcern(
   whose: string,
   depth: number,
@@ -164,5 +176,5 @@ function backlogConcern(
   const slow = latency_ms === null ? '' : `, an attempt takes ${durationText(latency_ms / 1000)}`
   const verb = depth === 1 ? 'notification waits' : 'notifications wait'
   const text = `${whose}${countText(depth)} ${verb}, the oldest for ${durationText(age_s)}${slow}`
-  return [{ tone, text, page: 'receivers' }]
+  return [{ tone, text, advice: backlogAdvice, page: 'receivers' }]
 }

@@ -56,9 +56,10 @@ function Concerns({ known }: { readonly known: Live }) {
         </p>
       ) : (
         <ul>
-          {concerns.map(({ tone, text, page }) => (
+          {concerns.map(({ tone, text, advice, page }) => (
             <li key={text}>
               <Chip tone={tone}>{text}</Chip> <PageLink id={page} />
+              <p>{advice}</p>
             </li>
           ))}
           {more > 0 && (

@@ -1,5 +1,5 @@
 import { Fragment, h } from 'preact'
-import { bytesText, countText, durationText, rateText, shareText } from '../format.js'
+import { bytesText, countText, durationText, rateText, reasonText, shareText } from '../format.js'
 import type { Column } from './data-table.js'
 import { OptionalTime } from './small-parts.js'
 
@@ -41,7 +41,13 @@ export const lastFailureColumn: Column<{
 }> = {
   name: 'last failure',
   cell: ({ lastFailure, lastFailureReason = '' }) =>
-    h(Fragment, null, h(OptionalTime, { date: lastFailure }), ' ', h('span', { class: 'quiet' }, lastFailureReason)),
+    h(
+      Fragment,
+      null,
+      h(OptionalTime, { date: lastFailure }),
+      ' ',
+      h('span', { class: 'quiet' }, reasonText(lastFailureReason)),
+    ),
   order: ({ lastFailure = '' }) => lastFailure,
   isMinor: true,
 }

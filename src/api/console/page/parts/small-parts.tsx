@@ -152,7 +152,7 @@ export function RelativeTime({ at_ms }: { readonly at_ms: number }) {
 /** A link from a flag to its reference, in another tab, since only this one has the token. */
 export function FlagLink({ flag }: { readonly flag: string }) {
   return (
-    <a href={`/docs/flags#${flag.slice(1)}`} target="_blank" rel="noopener" title="What the reference says of it">
+    <a href={`/docs/flags#${flag.slice(1)}`} target="_blank" rel="noopener" title="Its entry in the reference">
       <code class="flag">{flag}</code>
     </a>
   )

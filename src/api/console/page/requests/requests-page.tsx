@@ -104,6 +104,12 @@ function SlowRequests() {
           </button>
         )}
       </form>
+      {onlyReads && (
+        <p class="quiet">
+          This console is read only. On the machine of the broker, this records them:{' '}
+          <code>curl -X PUT '{location.origin}/admin/slow?above=50'</code>
+        </p>
+      )}
       <ChangeFault fault={fault} />
       <Shown known={known} what="The slow requests">
         {(slow) => <SlowTable slow={slow} />}
@@ -114,7 +120,7 @@ function SlowRequests() {
 
 function keepChange(above: string) {
   return {
-    title: `Keep requests that take longer than ${above} ms?`,
+    title: `Record requests that take longer than ${above} ms?`,
     cost: 'The broker keeps the last 256 of them until you switch this off or the broker ends. Meanwhile every request reads the clock a few times more often.',
     action: 'Keep them',
   }
