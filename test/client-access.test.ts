@@ -60,7 +60,10 @@ test('rigel key prints a key and the line that stands for it, which does not hav
     t.equal(spawnSync(process.execPath, [program, ...wrong]).status, 2, wrong.join(' '))
   }
   t.equal(spawnSync(process.execPath, [program, 'a', '--file', '/dev/null/file']).status, 1, 'what cannot be done')
-  t.match(execFileSync(process.execPath, [brokerProgram, 'help', 'key'], { encoding: 'utf8' }), /^Usage: rigel key NAME/)
+  t.match(
+    execFileSync(process.execPath, [brokerProgram, 'help', 'key'], { encoding: 'utf8' }),
+    /^Usage: rigel key NAME/,
+  )
 })
 
 test('without a key, or with one that is none, nothing is served but management, in the forms of both interfaces', async (t) => {

@@ -283,7 +283,11 @@ export class Registry implements RegistryService {
 
   #removeForgotten(): void {
     this.removeExpired().catch((fault: unknown) =>
-      this.#parts.log.error('registry:sweep', 'expired registrations and subscriptions to availability could not be removed', errorFacts(fault)),
+      this.#parts.log.error(
+        'registry:sweep',
+        'expired registrations and subscriptions to availability could not be removed',
+        errorFacts(fault),
+      ),
     )
   }
 

@@ -86,7 +86,11 @@ export class Ticker {
     this.#running += 1
     this.#tick(id)
       .catch((fault: unknown) =>
-        this.#parts.log.error('subscriptions:tick', `the timed notification of subscription ${id} could not be made`, errorFacts(fault)),
+        this.#parts.log.error(
+          'subscriptions:tick',
+          `the timed notification of subscription ${id} could not be made`,
+          errorFacts(fault),
+        ),
       )
       .finally(() => {
         this.#running -= 1

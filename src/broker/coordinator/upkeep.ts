@@ -43,7 +43,11 @@ export class Sweeper {
       this.#underWay.add(partition)
       this.#sweep(partition)
         .catch((fault: unknown) =>
-          log.error('expiration:sweep', `the expired entities of partition ${partition} could not be removed`, errorFacts(fault)),
+          log.error(
+            'expiration:sweep',
+            `the expired entities of partition ${partition} could not be removed`,
+            errorFacts(fault),
+          ),
         )
         .finally(() => this.#underWay.delete(partition))
     }

@@ -122,7 +122,7 @@ function keepChange(above: string) {
   return {
     title: `Record requests that take longer than ${above} ms?`,
     cost: 'The broker keeps the last 256 of them until you switch this off or the broker ends. Meanwhile every request reads the clock a few times more often.',
-    action: 'Keep them',
+    action: 'Record them',
   }
 }
 
