@@ -94,7 +94,7 @@ export const servingFlags = named({
   partitions: storage.other(
     integer(1, 256),
     [undefined, 'half the processors, 1 to 8; of a cluster 12, or what it has'],
-    'partitions of a new data directory; an existing one keeps its number',
+    'partitions of a new data folder; an existing one keeps its number',
   ),
   dbPoolSize: storage.value(integer(1, 10000), 10, 'read handles of each partition', 'ORION_MONGO_POOL_SIZE'),
   dbSizeMax_MiB: storage.value(integer(16, 16_777_216), 65536, 'largest size of a partition on disk, in MiB'),

@@ -111,7 +111,7 @@ export class Life {
         const reason = `partition ${fault.partition} could not be started: ${fault.message}`
         return this.#leave(exitCodes.internal, reason, errorFacts(fault.cause))
       }
-      return this.#leave(exitCodes.dataFolder, `the data directory ${dbPath} cannot be used: ${faultText(fault)}`)
+      return this.#leave(exitCodes.dataFolder, `the data folder ${dbPath} cannot be used: ${faultText(fault)}`)
     }
     const listening = await core.listen()
     if (!listening.ok) return this.#leave(...listenFailure(listening.error))

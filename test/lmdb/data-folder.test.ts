@@ -156,7 +156,7 @@ test('files that were swapped, or are those of another folder, are refused by na
   renameSync(join(folder, 'aside'), file('partition-1'))
   t.match(await tried(folder), `${file('partition-0')} is that of partition-1: put the files back`)
   cpSync(file('partition-0', other), file('partition-0'))
-  t.match(await tried(folder), `${file('partition-0')} belongs to another data directory`)
+  t.match(await tried(folder), `${file('partition-0')} belongs to another data folder`)
   cpSync(file('partition-1'), file('partition-0'))
   t.match(await tried(folder), `${file('partition-1')} is that of partition-0`)
 })

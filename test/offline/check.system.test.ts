@@ -144,7 +144,7 @@ const planted: readonly Planted[] = [
   [
     'a mark of another folder',
     ({ facts }) => facts.putSync(['member'], 'another partition-0'),
-    /belongs to another data directory/,
+    /belongs to another data folder/,
   ],
 ]
 

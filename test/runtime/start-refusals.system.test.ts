@@ -49,7 +49,7 @@ const refusals: readonly Refusal[] = [
     what: 'a file as the folder',
     flags: ['-dbPath', at('file')],
     code: 3,
-    message: /file is not a directory: name another place with -dbPath/,
+    message: /file is not a folder: name another place with -dbPath/,
   },
   {
     what: 'a folder below a file',
@@ -68,7 +68,7 @@ const refusals: readonly Refusal[] = [
     flags: ['-dbPath', at('foreign')],
     code: 3,
     message:
-      /foreign is not empty and no data directory: it holds a\.txt and 1 more; name an empty or a new one with -dbPath/,
+      /foreign is not empty and is no data folder: it holds a\.txt and 1 more; name an empty or a new one with -dbPath/,
   },
   {
     what: 'a newer format',

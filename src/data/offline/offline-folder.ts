@@ -118,7 +118,7 @@ export class StoredFolder {
     } catch (fault) {
       for (const partition of partitions) await partition.close()
       folder.release()
-      throw new CommandFailure(`the data directory ${path} cannot be used: ${failureText(fault)}`)
+      throw new CommandFailure(`the data folder ${path} cannot be used: ${failureText(fault)}`)
     }
   }
 

@@ -24,12 +24,12 @@ export function lockDataFolder(
 ): Result<FolderLock, FolderRefusal> {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
-      return err({ reason: `the data directory ${path} is not a directory: name another place with -dbPath` })
+      return err({ reason: `the data folder ${path} is not a folder: name another place with -dbPath` })
     }
     makeFolder(resolve(path), privateMode)
   } catch (fault) {
     return err({
-      reason: `the data directory ${path} cannot be made: ${systemFaultText(fault)}`,
+      reason: `the data folder ${path} cannot be made: ${systemFaultText(fault)}`,
     })
   }
   const lock = lockFolder(path)

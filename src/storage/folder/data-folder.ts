@@ -113,12 +113,12 @@ function foreignIn(path: string, named: readonly string[]): string | undefined {
   const [first, ...more] = namesIn(path).filter((name) => isForeign(name) && !own.has(name))
   if (first === undefined) return undefined
   const others = more.length === 0 ? '' : ` and ${more.length} more`
-  return `${path} is not empty and no data directory: it holds ${first}${others}; name an empty or a new one with -dbPath`
+  return `${path} is not empty and is no data folder: it holds ${first}${others}; name an empty or a new one with -dbPath`
 }
 
 function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   return openedFolder(path, settings).catch((fault: unknown) =>
-    err({ reason: `the data directory ${path} cannot be used: ${systemFaultText(fault)}` }),
+    err({ reason: `the data folder ${path} cannot be used: ${systemFaultText(fault)}` }),
   )
 }
 

@@ -55,7 +55,7 @@ export async function misplaced(
   if (found === factOf(member, folder)) return undefined
   const file = dataFile(member)
   const [foundFolder, name] = found?.split(' ') ?? []
-  if (foundFolder !== folder) return `${file} belongs to another data directory: ${wayOut}`
+  if (foundFolder !== folder) return `${file} belongs to another data folder: ${wayOut}`
   return `${file} is that of ${name}: put the files back where they belong, or ${wayOut}`
 }
 
