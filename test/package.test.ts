@@ -52,8 +52,8 @@ test('what is installed from the package serves, knows its build, and has its co
   const outputOf = (...words: readonly string[]) =>
     execFileSync(process.execPath, [program, ...words], { encoding: 'utf8' })
   t.match(outputOf('version'), /^rigel \d+\.\d+\.\d+ \(git ([0-9a-f]{7}|nogitversion)\)\n/)
-  t.match(outputOf('help', 'bench'), /^rigel bench /)
-  t.match(outputOf('feed', '--help'), /^rigel feed /)
+  t.match(outputOf('help', 'bench'), /^Usage: rigel bench /)
+  t.match(outputOf('feed', '--help'), /^Usage: rigel feed /)
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), [], { program })
   t.equal(await broker.end('SIGTERM'), 0)
 })

@@ -118,7 +118,7 @@ test('a damaged, missing or other format is refused, not guessed at', async (t) 
 
 test('a path that is no folder, or can not be one, is refused', async (t) => {
   const folder = t.testdir({ file: 'x', unreadable: { 'format.json': {} }, locked: { lock: {} } })
-  t.match(await tried(join(folder, 'file')), /file is not a directory/)
+  t.match(await tried(join(folder, 'file')), /file is not a folder/)
   t.match(await tried(join(folder, 'file', 'below')), /cannot be made/)
   symlinkSync('nowhere', join(folder, 'dangling'))
   t.match(await tried(join(folder, 'dangling')), /cannot be made/)
@@ -140,7 +140,7 @@ test('what is missing in a folder is refused by name, never made anew and empty'
     const file = join(folder, path[0] ?? '', 'data.mdb')
     t.equal(
       await tried(folder),
-      `${file} is missing: restore the directory from a backup, or start with an empty -dbPath`,
+      `${file} is missing: restore the folder from a backup, or start with an empty -dbPath`,
     )
     t.notOk(existsSync(file))
   }

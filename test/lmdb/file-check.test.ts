@@ -113,7 +113,7 @@ test('a folder with a damaged file is refused, with the name of the file and the
   cut(file, 0.5)
   const line = await tried(folder)
   t.ok(line.startsWith(`${file} is damaged (it has `), line)
-  t.ok(line.endsWith('restore the directory from a backup, or start with an empty -dbPath'), line)
+  t.ok(line.endsWith('restore the folder from a backup, or start with an empty -dbPath'), line)
   overwritten(file, 0, randomBytes(64))
   t.match(await tried(folder), /is damaged \(its meta page 0 is none\)/)
 })

@@ -86,7 +86,7 @@ const refusals: readonly Refusal[] = [
     what: 'a missing file',
     flags: ['-dbPath', at('cut')],
     code: 3,
-    message: /partition-1\/data\.mdb is missing: restore the directory from a backup, or start with an empty -dbPath/,
+    message: /partition-1\/data\.mdb is missing: restore the folder from a backup, or start with an empty -dbPath/,
   },
   {
     what: 'another number of partitions',

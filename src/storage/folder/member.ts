@@ -110,7 +110,7 @@ function reserveLockFile({ path }: FolderMember, maxReaders: number): void {
 }
 
 /** What an operator can do about a folder that cannot be used. */
-export const wayOut = 'restore the directory from a backup, or start with an empty -dbPath'
+export const wayOut = 'restore the folder from a backup, or start with an empty -dbPath'
 
 /** The text of the fact. */
 export function factOf({ name }: Pick<FolderMember, 'name'>, folder: string): string {
