@@ -138,10 +138,7 @@ test('what is missing in a folder is refused by name, never made anew and empty'
     await made(folder, 2)
     rmSync(join(folder, ...path), { recursive: true })
     const file = join(folder, path[0] ?? '', 'data.mdb')
-    t.equal(
-      await tried(folder),
-      `${file} is missing: restore the folder from a backup, or start with an empty -dbPath`,
-    )
+    t.equal(await tried(folder), `${file} is missing: restore the folder from a backup, or start with an empty -dbPath`)
     t.notOk(existsSync(file))
   }
 })
