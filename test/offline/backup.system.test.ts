@@ -290,9 +290,10 @@ test('what stands where a backup is to go is refused and stays', async (t) => {
 test('a backup that is killed leaves no folder of its name, and the next one is whole', async (t) => {
   const backup = join(folder, 'killed')
   const killed = begun(['backup', backup, '--url', broker.url])
+  const ended = once(killed, 'exit')
   await until(() => existsSync(`${backup}.draft`) || killed.exitCode !== null)
   killed.kill('SIGKILL')
-  await once(killed, 'exit')
+  await ended
   if (existsSync(backup)) {
     t.match(await rigel('check', backup), { code: 0 }, 'it was faster')
     rmSync(backup, { recursive: true })
