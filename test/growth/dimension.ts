@@ -11,6 +11,8 @@ export interface Dimension {
   readonly sent: (size: number) => Sent
   /** What status and text of a reply have to be: a request that does not get to where it is costly measures nothing. */
   readonly expects: RegExp
+  /** Where the work is to be done once, and would grow in proportion also if it was done each time: the most processor time of the whole. */
+  readonly work_ms?: number
   /** What the short form lets pass where it is more than it should be: how many times as long as a half, and what others wait. */
   readonly known?: { readonly growth: number; readonly wait_ms: number }
 }

@@ -5,7 +5,7 @@ import { entityDimensions } from './entity-dimensions.js'
 import { entityReads } from './entity-read-dimensions.js'
 import { heads } from './head-dimensions.js'
 import { management } from './management-dimensions.js'
-import { noticeDimensions } from './notice-dimensions.js'
+import { heldExpressions, noticeDimensions } from './notice-dimensions.js'
 import { operators } from './operator-dimensions.js'
 import { patterns } from './pattern-dimensions.js'
 import { queryDimensions } from './query-dimensions.js'
@@ -32,4 +32,5 @@ export const dimensions: readonly Dimension[] = [
   ...discoveryDimensions,
   ...heads,
   ...management,
+  ...heldExpressions,
 ]

@@ -101,6 +101,10 @@ test('what takes long grows no faster than its size, and nobody else waits for i
       growth(dimension, { half, whole }) <= 1,
       `${name}: ${half?.work_ms} ms for half of it, ${whole.work_ms} ms for the whole`,
     )
+    if (dimension.work_ms !== undefined) {
+      const most_ms = limitNow_ms(dimension.work_ms, processorTime_ms)
+      t.ok(whole.work_ms <= most_ms, `${name}: ${whole.work_ms} ms for the whole, of ${most_ms} ms`)
+    }
     t.ok(whole.wait_ms <= limit_ms, `${name}: others wait ${whole.wait_ms} ms, of ${limit_ms} ms`)
   }
 })

@@ -164,5 +164,19 @@ const notices: readonly Dimension[] = [
   },
 ]
 
+/** Expressions that are over at their first term: what they take is to parse them, which is done when a subscription comes into force. */
+export const heldExpressions: readonly Dimension[] = [
+  {
+    name: 'length of 100 conditions that 64 updates are compared with',
+    most: 4000,
+    before: (size) =>
+      numbered(100).map((at) => plain('', `"jexlExpression":"a1=='${at}'&&b${'+1'.repeat(Math.floor(size / 2))}"`)),
+    sent: (size) => adding(many(64, (at) => ofOne(attribute('a1', `"${size}-${at}"`)))),
+    expects: done,
+    // Parsed at each update it takes some 2 s.
+    work_ms: 600,
+  },
+]
+
 /** Updates that subscriptions hear of: how many they are, what they show, and what their expressions read. */
 export const noticeDimensions: readonly Dimension[] = [...notices, ...transformations, ...expressions]

@@ -19,6 +19,7 @@ const always: ReadonlySet<string> = new Set([
   'subscriptions with templates that hear of an entity with 5000 attributes',
   'letters that 16 expressions ${a|len} read',
   'length of 20 expressions of +1',
+  'length of 100 conditions that 64 updates are compared with',
   'patterns in a discovery of thousands of long ids',
   'long ids in a registration that a subscription with patterns hears of',
   'elements of empty objects beside a number as the action',
