@@ -9,6 +9,8 @@ export interface InProgress {
   readonly reading: boolean
   /** Whether its body, which has come, is read in slices. */
   readonly isLong: boolean
+  /** Whether its work may change something. Known when it wants its turn. */
+  readonly isChange: boolean
   /** Whether it waits for its turn to work, may still want one, or does not any more: it has its response without one. */
   readonly turn: 'wanted' | 'undecided' | 'unwanted'
   /** The connection has gone: nobody waits for the response. */
@@ -68,6 +70,11 @@ export class ClientConnection implements WaitingInput {
   readonly #queue: InProgress[] = []
   /** One with a long body that is worked on: what follows it waits, since it is read in slices. */
   #long: InProgress | undefined
+  /**
+   * One that may change something and is worked on: what follows it waits, and it has waited for those before it. So pipelined
+   * requests have the effect that they have one after another; those that only read work together [RFC 9112 9.3.2].
+   */
+  #change: InProgress | undefined
   #atWork = 0
   #paused = false
   /** Whether the last read has brought more requests than may begin at once. */
@@ -174,7 +181,7 @@ export class ClientConnection implements WaitingInput {
 
   /** Whether a request that wants its turn may work now; if not, it is told when. */
   takesTurn(call: InProgress): boolean {
-    if (this.#queue.length === 1 && this.#queue[0] === call && this.#hasRoom) {
+    if (this.#queue.length === 1 && this.#queue[0] === call && this.#mayBegin(call)) {
       this.#queue.pop()
       this.#begin(call)
       return true
@@ -186,6 +193,7 @@ export class ClientConnection implements WaitingInput {
   #begin(call: InProgress): void {
     this.#atWork += 1
     if (call.isLong) this.#long = call
+    if (call.isChange) this.#change = call
   }
 
   /** The response of a request has been handed over; `worked` if the request had got its turn. */
@@ -193,6 +201,7 @@ export class ClientConnection implements WaitingInput {
     this.#requests.delete(call)
     if (worked) this.#atWork -= 1
     if (this.#long === call) this.#long = undefined
+    if (this.#change === call) this.#change = undefined
     this.usedAt = this.#shares.use()
     if (this.#latest === call) this.#latest = undefined
     if (this.#paused || this.#queue.length > 0) this.#startNext()
@@ -297,11 +306,16 @@ export class ClientConnection implements WaitingInput {
     )
   }
 
+  #mayBegin(call: InProgress): boolean {
+    return this.#hasRoom && this.#change === undefined && (this.#atWork === 0 || !call.isChange)
+  }
+
   #startNext(): void {
     for (let next = this.#queue[0]; next !== undefined && this.#hasRoom; next = this.#queue[0]) {
-      if (next.turn === 'undecided') break
+      const { turn } = next
+      if (turn === 'undecided' || (turn === 'wanted' && !this.#mayBegin(next))) break
       this.#queue.shift()
-      if (next.turn === 'unwanted') continue
+      if (turn === 'unwanted') continue
       this.#begin(next)
       next.proceed()
     }

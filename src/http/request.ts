@@ -74,6 +74,11 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
     return isLong(this.#reader.body)
   }
 
+  get isChange(): boolean {
+    const { operation, parameters } = this.#admitted ?? {}
+    return operation?.use === 'write' || (parameters !== undefined && operation?.changes?.(parameters) === true)
+  }
+
   get turn(): 'wanted' | 'undecided' | 'unwanted' {
     const { state } = this.#life
     if (state === 'waiting') return 'wanted'

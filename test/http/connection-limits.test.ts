@@ -126,7 +126,7 @@ class PlayedConnection {
 
 function request(): InProgress {
   const nothing = (): void => {}
-  const work = { reading: true, isLong: false, turn: 'undecided' as const, malformed: () => false }
+  const work = { reading: true, isLong: false, isChange: false, turn: 'undecided' as const, malformed: () => false }
   return { ...work, lost: nothing, inputEnded: nothing, proceed: nothing, processing: nothing }
 }
 

@@ -38,11 +38,9 @@ import {
 function held() {
   const responses: ((response: ApiResponse) => void)[] = []
   const value = () => new Promise<ApiResponse>((resolve) => void responses.push(resolve))
-  const operation = { use: 'write' as const, prepare: () => ({ ok: true as const, value }) }
-  return {
-    responses,
-    resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } },
-  }
+  const prepare = () => ({ ok: true as const, value })
+  const operations = { GET: { use: 'read' as const, prepare }, POST: { use: 'write' as const, prepare } }
+  return { responses, resource: { pattern: '/v1/held', anyCase: true, operations } }
 }
 
 test('an orderly end answers what is in progress, says so, and closes the rest', async (t) => {
@@ -174,7 +172,7 @@ test('the stages that are timed are those of the request, whatever is worked on 
 
 test('management needs no permit, and other operations need one as the policy says', async (t) => {
   const { responses, resource } = held()
-  const { talk, connect, meter } = await givenFrontEnd(t, { requestPermits: 1, reqMutexPolicy: 'read' }, [resource])
+  const { talk, connect, meter } = await givenFrontEnd(t, { requestPermits: 1, reqMutexPolicy: 'write' }, [resource])
   for (const socket of [await connect(), await connect()]) socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
   await until(() => responses.length === 2)
   t.equal(meter.taken, 0)

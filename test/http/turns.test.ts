@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { test } from 'tap'
-import type { Resource } from '../../src/broker/operations/api.js'
+import type { Operation, Resource, Use } from '../../src/broker/operations/api.js'
 import { ok } from '../../src/result.js'
 import { until } from '../until.js'
 import { connected, everything, givenFrontEnd, untilReceived } from './given.js'
@@ -198,4 +198,37 @@ test('what one connection sends after its requests were held is served as before
   }
   socket.write(last)
   t.same(bodiesIn(await all), [...names('round', 500), 'last'])
+})
+
+/** A resource that notes when the work of each of its requests begins and ends; each takes some turns of the event loop. */
+function noted(): { readonly resource: Resource; readonly lines: readonly string[] } {
+  const lines: string[] = []
+  const operation = (use: Use): Operation => ({
+    use,
+    prepare: ({ segments }) => {
+      const id = segments['id'] ?? ''
+      return ok(async () => {
+        lines.push(`${id} begins`)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        lines.push(`${id} ends`)
+        return { status: 200, body: `"${id}"` }
+      })
+    },
+  })
+  const operations = { GET: operation('read'), DELETE: operation('write') }
+  return { resource: { pattern: '/v1/noted/{id}', anyCase: true, operations }, lines }
+}
+
+test('what changes something works alone on its connection: a later request sees its effect, an earlier one does not', async (t) => {
+  const { resource, lines } = noted()
+  const { connect, meter } = await givenFrontEnd(t, {}, [resource])
+  const socket = await connect()
+  const sent = ['GET /v1/noted/a', 'GET /v1/noted/b', 'DELETE /v1/noted/c', 'DELETE /v1/noted/d', 'GET /v1/noted/e']
+  socket.write(sent.map((line) => `${line} HTTP/1.1\r\nHost: h\r\n\r\n`).join('') + last.replace('watched', 'noted'))
+  t.same(bodiesIn(await everything(socket)), ['a', 'b', 'c', 'd', 'e', 'last'])
+  t.same(lines.slice(4, 8), ['c begins', 'c ends', 'd begins', 'd ends'])
+  t.same(lines.slice(0, 2), ['a begins', 'b begins'], 'requests that only read work together')
+  t.same([...lines.slice(0, 4)].sort(), ['a begins', 'a ends', 'b begins', 'b ends'])
+  t.same(lines.slice(8, 10), ['e begins', 'last begins'])
+  t.equal(meter.inProgress, 0)
 })
