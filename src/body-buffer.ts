@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 const firstCapacity_bytes = 8192
 
 /**
@@ -29,8 +31,17 @@ export class BodyBuffer {
     this.#length = length
   }
 
+  /** What has come, in which U+FFFD stands for what is not UTF-8. */
   get text(): string {
     return this.#buffer.toString('utf8', 0, this.#length)
+  }
+
+  /** The same; undefined when a part of it is not UTF-8. */
+  get strictText(): string | undefined {
+    const { text } = this
+    // A text may have the character itself.
+    if (!text.includes(replacement) || isUtf8(this.#buffer.subarray(0, this.#length))) return text
+    return undefined
   }
 
   /** Lets go of what has come. */
@@ -53,3 +64,6 @@ export class BodyBuffer {
 }
 
 const empty = Buffer.alloc(0)
+
+/** What Node writes in place of bytes that are not UTF-8. */
+const replacement = '\ufffd'

@@ -88,6 +88,11 @@ export function tooLarge(rules: CheckRules, head: Head, body_bytes: number): Api
   return bodyError(head, 413, `payload size: ${body_bytes}, max size supported: ${rules.maxBody_bytes}`)
 }
 
+/** The response to a body whose bytes are no text: stored as they can be read, they would be lost. */
+export function notUtf8(head: Head): ApiResponse {
+  return bodyError(head, 400, 'the body is not UTF-8')
+}
+
 function checkMediaType(
   { interfaces }: CheckRules,
   { target, headers, verb, path }: Head,
@@ -95,6 +100,10 @@ function checkMediaType(
 ): ApiResponse | undefined {
   const used = interfaceOf(interfaces, target.kind)
   if (body_bytes === 0 || used === undefined) return undefined
+  const encoding = single(headers['content-encoding']) ?? ''
+  if (encoding !== '' && encoding.toLowerCase() !== 'identity') {
+    return errorResponse(target.kind, 415, `not supported content encoding: ${encoding}`)
+  }
   const type = mediaTypeOf(headers['content-type'])
   if (type === undefined) {
     const text = 'Content-Type header not used, default application/octet-stream is not supported'
@@ -179,8 +188,8 @@ function wrongVerb({ cors }: CheckRules, { kind }: Target, resource: Resource): 
   return { ...errorResponse(kind, 405, 'method not allowed'), headers }
 }
 
-/** 411 and 413 stand where the operation of the path reports its errors, also for a wrong verb [management 11.3]. */
-function bodyError({ target, verb }: Head, status: 411 | 413, text: string): ApiResponse {
+/** 400, 411 and 413 stand where the operation of the path reports its errors, also for a wrong verb [management 11.3]. */
+function bodyError({ target, verb }: Head, status: 400 | 411 | 413, text: string): ApiResponse {
   const operations = target.route?.resource.operations ?? {}
   const operation = (isVerb(verb) ? operations[verb] : undefined) ?? Object.values(operations)[0]
   if (operation?.wrapStatus === undefined) return errorResponse(target.kind, status, text)

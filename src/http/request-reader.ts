@@ -4,7 +4,7 @@ import type { PathRange } from '../model/context/query.js'
 import type { Payload } from '../observe/measure/requests.js'
 import type { HeldMemory } from '../threads/shared-memory/request-memory.js'
 import type { Nanoseconds } from '../time.js'
-import { type Admitted, checkRequest, checkTarget, tooLarge } from './checks.js'
+import { type Admitted, checkRequest, checkTarget, notUtf8, tooLarge } from './checks.js'
 import { isText, mediaTypeOf } from './headers.js'
 import type { RequestParts, RequestSteps } from './request-context.js'
 import { step } from './request-life.js'
@@ -124,18 +124,23 @@ export class RequestReader implements BodyReader {
     if (log.isTraced('http.body')) log.trace('http.body', `${bytes} bytes, ${received} so far`)
   }
 
-  complete(body: string, bytes: number): void {
+  complete(body: string | undefined, bytes: number): void {
     if (this.#parts.life.take(step.bodyRead)) this.#steps.guarded(() => this.#bodyRead(body, bytes))
   }
 
-  #bodyRead(body: string, bytes: number): void {
-    const { context, stages, log } = this.#parts
+  #bodyRead(body: string | undefined, bytes: number): void {
+    const { context, head, stages, log } = this.#parts
     this.#hasBody = true
-    this.#body = body
+    this.#body = body ?? ''
     this.#body_bytes = bytes
     if (context.meter.timingOn) this.#received = process.hrtime.bigint()
     stages?.over('read')
-    log.body(body, bytes)
+    log.body(this.#body, bytes)
+    if (body === undefined && !kinds[head.target.kind].isManagement) {
+      const checked = checkRequest(context.rules, head, bytes)
+      this.#steps.turnDown(checked.ok ? { response: notUtf8(head), counted: false } : checked.error)
+      return
+    }
     if (this.#admitted === undefined) this.#check(bytes)
     else this.#steps.admit(this.#admitted)
   }
@@ -158,8 +163,8 @@ export class RequestReader implements BodyReader {
 /** Callbacks for a body that arrives. */
 interface BodyReader {
   chunk(bytes: number, received: number): void
-  /** All of it has come. */
-  complete(body: string, bytes: number): void
+  /** All of it has come; undefined when it is not UTF-8. */
+  complete(body: string | undefined, bytes: number): void
   /** More than the limit has come; nothing more is kept. */
   tooLong(received: number): void
   /** There is no memory for what has come; nothing more is kept. */
@@ -196,7 +201,7 @@ export function readBody(
   incoming.on('end', () => {
     if (!kept) return
     kept = false
-    const body = buffer.text
+    const body = buffer.strictText
     buffer.drop()
     reader.complete(body, received)
   })

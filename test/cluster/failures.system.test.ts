@@ -202,7 +202,7 @@ failure(
     const full = node('c')
     try {
       ownDisk?.leave(0)
-      await until(() => /no room for what/.test(full.broker.output), 'it says that its replicas wait')
+      await until(() => /no room for the records/.test(full.broker.output), 'it says that its replicas wait')
       t.equal(await full.broker.end('SIGTERM'), 0)
     } finally {
       ownDisk?.clear()

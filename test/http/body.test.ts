@@ -15,7 +15,7 @@ function read(pieces: readonly number[], announced: number | undefined) {
   readBody(incoming, limit, announced, new HeldMemory(memory), {
     chunk: () => {},
     complete: (body) => {
-      length = body.length
+      length = body?.length
     },
     tooLong: () => {},
     noRoom: () => {},

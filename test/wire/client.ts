@@ -163,7 +163,7 @@ export function raw(
   verb: string,
   path: string,
   headers: Readonly<Record<string, string>>,
-  body = '',
+  body: string | Uint8Array = '',
 ): Promise<readonly [number, unknown]> {
   return new Promise((resolve, reject) => {
     const length = body === '' || 'Transfer-Encoding' in headers ? {} : { 'Content-Length': Buffer.byteLength(body) }

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import {
@@ -128,6 +129,31 @@ test('/ngsi10 names these resources and no others [context 1.3]', async (t) => {
       'contextTypes/Silo',
     ].map((path): Row => [path, 'GET', `/ngsi10/${path}`, undefined, 400, orionError(400, 'service not found')]),
   ])
+})
+
+test('a body that is compressed or not UTF-8 is refused, and says so', async (t) => {
+  const body = JSON.stringify(one)
+  const path = '/v1/queryContext'
+  t.strictSame(await raw(broker, 'POST', path, { ...json, 'Content-Encoding': 'gzip' }, gzipSync(body)), [
+    415,
+    orionError(415, 'not supported content encoding: gzip'),
+  ])
+  const at = { ...json, 'Fiware-Service': 'encoded' }
+  t.strictSame(await raw(broker, 'POST', path, { ...at, 'Content-Encoding': 'Identity' }, body), [200, errorCode(404)])
+  const named = (name: string): string => JSON.stringify({ id: 'Silo1', type: 'Silo', name: { value: name } })
+  const latin1 = Buffer.from(named('caf\xe9'), 'latin1')
+  const refused = { error: 'BadRequest', description: 'the body is not UTF-8' }
+  for (const more of [{}, { 'Transfer-Encoding': 'chunked' }]) {
+    t.strictSame(await raw(broker, 'POST', '/v2/entities', { ...at, ...more }, latin1), [400, refused])
+  }
+  t.same((await raw(broker, 'GET', '/v2/entities', { 'Fiware-Service': 'encoded' }))[1], [], 'nothing is stored')
+  const wrong = Buffer.concat([Buffer.from(body), Buffer.from([0xff])])
+  t.match(await raw(broker, 'POST', path, json, wrong), [
+    400,
+    { errorCode: { code: '400', details: 'the body is not UTF-8' } },
+  ])
+  const [created] = await raw(broker, 'POST', '/v2/entities', at, named('\ufffd'))
+  t.equal(created, 201, 'a text may have the character that stands for wrong bytes')
 })
 
 test('the type of a body is JSON, whatever its letters and parameters [context 1.4]', async (t) => {
