@@ -93,6 +93,9 @@ export function notUtf8(head: Head): ApiResponse {
   return bodyError(head, 400, 'the body is not UTF-8')
 }
 
+/** Codings of content that make a body something else than its text. Others are ignored: some clients name a set of characters here. */
+const compressions: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'compress', 'x-compress'])
+
 function checkMediaType(
   { interfaces }: CheckRules,
   { target, headers, verb, path }: Head,
@@ -100,8 +103,8 @@ function checkMediaType(
 ): ApiResponse | undefined {
   const used = interfaceOf(interfaces, target.kind)
   if (body_bytes === 0 || used === undefined) return undefined
-  const encoding = single(headers['content-encoding']) ?? ''
-  if (encoding !== '' && encoding.toLowerCase() !== 'identity') {
+  const encoding = single(headers['content-encoding'])
+  if (encoding?.split(',').some((coding) => compressions.has(coding.trim().toLowerCase()))) {
     return errorResponse(target.kind, 415, `not supported content encoding: ${encoding}`)
   }
   const type = mediaTypeOf(headers['content-type'])
