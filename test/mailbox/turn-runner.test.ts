@@ -9,6 +9,7 @@ import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { LocalLog } from '../../src/storage/wal/local-log.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
+import { diskOf } from '../disk-left.js'
 import { command, given, id, matcher, noWords, root, silentLog, storeSettings, tenant, versions } from '../given.js'
 import { fullLogFolder } from '../wal/given.js'
 
@@ -50,6 +51,33 @@ test('when the log has no space for a turn, what removes something is carried ou
   t.same(store.entities(tenant, root, id('Silo1')), [])
   t.equal(full.at(-1), true, 'operators are told')
 })
+
+for (const { what, entities, characters, left_bytes } of [
+  { what: 'grow', entities: 8, characters: 160_000, left_bytes: 5 * 2 ** 20 },
+  { what: 'remove', entities: 64, characters: 100, left_bytes: 2 * 2 ** 20 },
+]) {
+  test(`turns that ${what} and do not fit on the disk as a whole are taken in parts`, async (t) => {
+    const disk = diskOf(t)
+    const store = new PartitionStore(t.testdir(), { ...storeSettings, keepFree_bytes: 2 ** 22, writers: 2 })
+    t.teardown(() => store.close())
+    const full: boolean[] = []
+    const runner = runnerOf(store, { full: (isFull) => full.push(isFull) })
+    const all = (commandOf: (name: string) => Command): readonly Reply[] => {
+      const batch = Array.from({ length: entities }, (_, number) => commandOf(`Silo${number}`))
+      const replies: Reply[] = []
+      while (replies.length < entities) replies.push(...runner.run(batch.slice(replies.length), new TurnTimes()))
+      return replies
+    }
+    const append = (name: string): Command => command('APPEND', name, [given('page', 'x'.repeat(characters))])
+    const isGrowth = what === 'grow'
+    if (!isGrowth) all(append)
+    disk.left_bytes = left_bytes
+    const replies = all(isGrowth ? append : (name) => command('DELETE', name, []))
+    t.ok(replies.every(({ kind }) => kind === 'updated'))
+    t.equal(store.entityCount, isGrowth ? entities : 0)
+    t.equal(full.includes(true), !isGrowth, 'it is full below what is kept free')
+  })
+}
 
 test('the time of a turn of acks alone, which has not waited for the disk, is none of an append; its bytes are', async (t) => {
   const changed = versions()

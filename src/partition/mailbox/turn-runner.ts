@@ -179,6 +179,8 @@ export class TurnRunner {
     // The log's thread reports a full etcd once. The disk has room, so this node keeps its logs.
     if (fault instanceof EngineFull) return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
     if (fault instanceof StorageFull) {
+      // What does not fit as a whole into what the disk has left may do so in parts.
+      if (batch.length > 1 && (again || this.#parts.store.hasRoom())) return this.#inHalves(batch, times, again)
       if (!this.#isFull) this.#fault(fault)
       this.#full(true)
       // From now on the store refuses growth for a while, so that removals go on without the rest.
@@ -199,7 +201,11 @@ export class TurnRunner {
       if (!isTooLarge) this.#fault(fault)
       return [{ kind: 'failed', why: isTooLarge ? 'recordTooLarge' : 'fault' }]
     }
-    return this.#inParts(batch, isTooLarge ? Math.ceil(batch.length / 2) : 1, times, again)
+    return isTooLarge ? this.#inHalves(batch, times, again) : this.#inParts(batch, 1, times, again)
+  }
+
+  #inHalves(batch: readonly Command[], times: TurnTimes, again: boolean): readonly Reply[] {
+    return this.#inParts(batch, Math.ceil(batch.length / 2), times, again)
   }
 
   /** Takes several turns, as many as there is time for. */

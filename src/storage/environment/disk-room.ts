@@ -19,17 +19,19 @@ const page_bytes = 4096
 /** What the disk has to have beyond its reserve for turns to be gathered: their transaction writes more at once than that of a turn. */
 const ample_bytes = 2 ** 26
 
-/** What a record of the log changes. */
+/** What is about to be written. */
 interface RecordSize {
+  /** Of the record in the log. */
   readonly bytes: number
+  /** How many entities, subscriptions and notices it changes. */
   readonly changes: number
 }
 
 /**
  * What the only writer of an environment knows of the room on its disk. LMDB should never meet a full disk: what removes
  * something writes before it frees anything, and its own handling of that error writes past the end of a buffer, which can
- * end the process. So a part of the disk stays free, in which nothing grows, and no transaction is begun unless it fits,
- * with as large ones of all other writers at the same moment.
+ * end the process. So a part of the disk stays free, in which nothing grows, and no transaction is begun unless it fits
+ * beside as large ones of all other writers at the same moment, for which that part is there.
  */
 export class DiskRoom {
   readonly #path: string
@@ -93,8 +95,9 @@ export class DiskRoom {
    */
   enterAtOnce({ bytes, changes }: RecordSize): void {
     this.look()
-    const inLog_bytes = bytes
-    this.#enter(this.#writers * (inLog_bytes + bytes + changes * pagesPerChange * page_bytes))
+    // Its content is written twice: into the log, and by LMDB.
+    const own_bytes = 2 * bytes + changes * pagesPerChange * page_bytes
+    this.#enter(own_bytes + Math.min((this.#writers - 1) * own_bytes, this.#keep_bytes))
   }
 
   #enter(needed_bytes: number): void {

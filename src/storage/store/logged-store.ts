@@ -2,7 +2,7 @@ import { DiskFault, StorageFull } from '../../faults.js'
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import { faultOf } from '../environment/disk-fault.js'
 import { DiskRoom } from '../environment/disk-room.js'
-import { orClose } from '../environment/environment.js'
+import { orClose, type WriterSettings } from '../environment/environment.js'
 import { LoggedEnvironment, type LoggedParts } from '../environment/logged-environment.js'
 import type { PinnedCommit, PinPurpose, Pins } from '../records/store.js'
 import { type Appended, appendFault, type LogRecord, type LogSequence, type NotedLog } from '../wal/record-log.js'
@@ -23,19 +23,14 @@ export abstract class LoggedStore<Content> implements Pins {
    * Opens the log; to be followed by `recover`. Both close the environment when they throw. `inFile_bytes` gives the free pages of the environment's
    * file.
    */
-  protected constructor(
-    parts: LoggedParts,
-    outbox: Outbox,
-    room: ConstructorParameters<typeof DiskRoom>[1],
-    inFile_bytes: () => number,
-  ) {
+  protected constructor(parts: LoggedParts, outbox: Outbox, settings: WriterSettings, inFile_bytes: () => number) {
     this.path = parts.path
     this.outbox = outbox
     this.logged = orClose(
       () => new LoggedEnvironment(parts, () => this.applyPublished()),
       () => parts.checkpoints.abandon(),
     )
-    this.disk = new DiskRoom(parts.path, room, () => (this.logged.isCheckpointed ? inFile_bytes() : 0))
+    this.disk = new DiskRoom(parts.path, settings, () => (this.logged.isCheckpointed ? inFile_bytes() : 0))
     this.#close = () => parts.checkpoints.root.close()
   }
 
@@ -96,7 +91,11 @@ export abstract class LoggedStore<Content> implements Pins {
       contents.push(content)
       this.write(content)
     }
-    if (records.length > 0) this.disk.enterAtOnce(sizeOf(records))
+    if (records.length > 0) {
+      const bytes = records.reduce((sum, record) => sum + record.bytes.length, 0)
+      // They may be thousands that change little each: their pages are left out, so that a replica follows for as long as it can.
+      this.disk.enterAtOnce({ bytes, changes: 0 })
+    }
     this.attempt(() => {
       if (records.length === 0) this.pass(last)
       else this.logged.follow(records, last, write, () => committing(contents))
@@ -153,9 +152,4 @@ export abstract class LoggedStore<Content> implements Pins {
       throw known
     }
   }
-}
-
-/** The changes in records of others are not known before they are read: each has at least one. */
-function sizeOf(records: readonly LogRecord[]): { readonly bytes: number; readonly changes: number } {
-  return { bytes: records.reduce((sum, record) => sum + record.bytes.length, 0), changes: records.length }
 }

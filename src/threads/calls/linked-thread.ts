@@ -51,10 +51,6 @@ export class LinkedThread<Task extends object, Far extends object> {
       },
       recordTiming: false, // It counts microseconds; waits are measured elsewhere, in nanoseconds.
     })
-    // Told of before the fault is.
-    this.#pool.on('workerDestroy', () => {
-      this.#hasDied = true
-    })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
     const parking = new MessageChannel()
@@ -64,7 +60,7 @@ export class LinkedThread<Task extends object, Far extends object> {
     const link = new ThreadLink<Far>({ port: port1, far, offered, answersFaults: true })
     this.far = link.far
     const running: Promise<unknown> = Promise.race([
-      endBeforeTask(this.#pool),
+      this.#endBeforeTask(),
       this.#pool.run(
         { ...task, control: port2, parking: parking.port2 },
         { transferList: [port2, parking.port2, ...transfer] },
@@ -107,22 +103,25 @@ export class LinkedThread<Task extends object, Far extends object> {
     await Promise.race([parked, this.ended.catch(() => {})])
   }
 
+  /**
+   * Rejects when the thread dies while it still loads its program. The task is handed to it after that: the pool says so with an event
+   * that ends the process where nobody listens, or, of a thread that exits, with none.
+   */
+  #endBeforeTask(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#pool.on('error', reject)
+      this.#pool.on('workerDestroy', () => {
+        this.#hasDied = true
+        // The fault, if there is one, is told of behind this.
+        setImmediate(() => reject(new Error('the thread has ended before its task')))
+      })
+    })
+  }
+
   /** Destroys the pool once the task has ended or the thread has died. */
   async close(): Promise<void> {
     this.#control.close()
     this.#parking.close()
     await this.#pool.destroy()
   }
-}
-
-/**
- * Rejects when the thread dies while it still loads its program. The task is handed to it after that: the pool says so with an event that
- * ends the process where nobody listens, or, of a thread that exits, with none.
- */
-function endBeforeTask(pool: Piscina): Promise<never> {
-  return new Promise((_, reject) => {
-    pool.on('error', reject)
-    // Told of before the fault is.
-    pool.on('workerDestroy', () => setImmediate(() => reject(new Error('the thread has ended before its task'))))
-  })
 }
