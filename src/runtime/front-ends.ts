@@ -17,7 +17,7 @@ import {
   type ThreadPorts,
 } from './tasks.js'
 
-/** What each front end, once it accepts, is told by the main thread. */
+/** What the main thread tells each front end; the last two only those that accept. */
 type FrontChanges = Pick<FrontOperations, 'route' | 'useTls' | 'useKeys' | 'stop' | 'close'>
 
 type FrontThread = LinkedThread<FrontEndTask & Pick<ThreadPorts, 'log'> & FrontPorts, FrontOperations>
