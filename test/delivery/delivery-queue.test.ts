@@ -467,6 +467,35 @@ test('acks are gathered for 20 ms, or until there are many', async (t) => {
   t.equal(offered(), 72)
 })
 
+test('acks that come while a batch is under way are gathered for 20 ms as well, and go as soon as that one has ended', async (t) => {
+  const tested = new QueueUnderTest()
+  const id = subscriptionId(1)
+  tested.queue.put(recipient(id, 'http://receiver.example/in'))
+  const accept = (key: string): void => {
+    tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key } })
+    const attempt = tested.queue.next()
+    if (attempt !== undefined) tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
+  }
+  const offered = (): number | undefined => tested.offered(0)?.flatMap(({ gone }) => gone).length
+  accept('a')
+  tested.clock.advance(20)
+  t.equal(offered(), 1)
+  accept('b')
+  tested.clock.advance(15)
+  tested.endAck(0)
+  accept('c')
+  t.equal(offered(), undefined)
+  tested.clock.advance(5)
+  t.equal(offered(), 2, 'they are gathered from the first of them on')
+  accept('d')
+  tested.clock.advance(30)
+  tested.endAck(0)
+  t.equal(offered(), 1, 'what is gathered does not wait again')
+  tested.endAck(0)
+  tested.clock.advance(100)
+  t.equal(offered(), undefined)
+})
+
 test('while deliveries are simulated a notice counts as accepted when it arrives, or when its subscription is put', async (t) => {
   let count = 0
   const countSimulated = (): void => {

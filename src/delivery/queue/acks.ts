@@ -26,7 +26,10 @@ interface OutboxAcksParts {
 /** Notices that leave in one batch: it is one turn of the partition, which updates wait for. Each may be of a group of its own. */
 const goneAtOnce = 400
 
-/** How long acks are gathered, well below the 100 ms within which they are stored [subscriptions 5.7]. */
+/**
+ * How long acks are gathered, from the first of them on, whatever is under way: a flush of the log may wait for 50 ms more, and all of it
+ * takes 100 ms at most [subscriptions 5.7].
+ */
 const gather_ms = 20
 /** As soon as this many are pending they are stored without waiting for more. */
 const gather_most = 256
@@ -53,8 +56,11 @@ export class OutboxAcks {
   #noted = 0
   #underWay: Batch | undefined
   #whenEmpty: (() => void)[] = []
-  /** Cancels the timer: until the next batch is begun, or the refused one is offered again. */
-  #cancel: (() => void) | undefined
+  /** Cancels the timer that ends the gathering of the next batch; there until that one is begun. */
+  #cancelGathering: (() => void) | undefined
+  #isGathered = false
+  /** Cancels the timer until the refused batch is offered again. */
+  #cancelAgain: (() => void) | undefined
   /** Offers the batch that was refused, whose timer runs. */
   #offerAgain: (() => void) | undefined
   #isFlushing = false
@@ -77,7 +83,7 @@ export class OutboxAcks {
       this.#full.push(this.#batchOf([[id, pending]]))
     }
     this.#noted += 1
-    if (this.#underWay === undefined) this.#gather()
+    this.#gather()
   }
 
   /** Acks that wait, and batches: 0 when everything is on disk, and less with each batch that is stored. */
@@ -101,17 +107,17 @@ export class OutboxAcks {
   /** Stores what is pending in one batch after the other, without gathering more; one that was refused is offered again at once. */
   flush(): void {
     this.#isFlushing = this.#isMore
-    if (this.#underWay === undefined) this.#gather()
-    else this.#offerAgain?.()
+    if (this.#offerAgain === undefined) this.#gather()
+    else this.#offerAgain()
   }
 
   /** Gives up what is not on disk, since the outbox is another node's now; resolves those who wait. */
   forget(): void {
     const forgotten = [...this.#batches, ...this.#pending.values()]
-    this.#stopTimer()
+    this.#stopRefused()
     this.#pending = new Map()
     this.#full = []
-    this.#noted = 0
+    this.#stopGathering()
     this.#underWay = undefined
     this.#isFlushing = false
     for (const { stored } of forgotten) for (const tell of stored) tell()
@@ -121,7 +127,8 @@ export class OutboxAcks {
   /** Gives up what is not on disk. */
   close(): void {
     this.#isClosed = true
-    this.#stopTimer()
+    this.#stopRefused()
+    this.#stopGathering()
   }
 
   /** In their order, the one under way first. */
@@ -133,29 +140,36 @@ export class OutboxAcks {
     return this.#pending.size > 0 || this.#full.length > 0
   }
 
-  /** Begins the next batch, now or a while later. */
+  /** Begins the next batch as soon as it is gathered and none is under way. */
   #gather(): void {
     if (!this.#isMore || this.#isClosed) return
-    if (this.#isFlushing || this.#noted >= gather_most) this.#begin()
-    else this.#cancel ??= this.#parts.later(gather_ms, () => this.#begin())
+    const isDue = this.#isFlushing || this.#isGathered || this.#noted >= gather_most
+    if (isDue && this.#underWay === undefined) this.#begin()
+    else
+      this.#cancelGathering ??= this.#parts.later(gather_ms, () => {
+        this.#isGathered = true
+        this.#gather()
+      })
   }
 
   #begin(): void {
-    this.#noted = 0
     const batch = this.#full.shift() ?? this.#batchOf(this.#takePending())
+    // What does not fit into it is as old as what does.
+    if (this.#isMore) this.#noted = 0
+    else this.#stopGathering()
     this.#underWay = batch
     this.#offer(batch, again_ms)
   }
 
   #offer(batch: Batch, wait_ms: number): void {
-    this.#stopTimer()
+    this.#stopRefused()
     this.#parts.ack(batch.acks, (isStored) => {
       if (this.#underWay !== batch || this.#isClosed) return // It was given up meanwhile.
       if (isStored) this.#stored(batch)
       else {
         const longer_ms = Math.min(2 * wait_ms, againMost_ms)
         this.#offerAgain = () => this.#offer(batch, longer_ms)
-        this.#cancel = this.#parts.later(wait_ms, this.#offerAgain)
+        this.#cancelAgain = this.#parts.later(wait_ms, this.#offerAgain)
       }
     })
   }
@@ -171,9 +185,16 @@ export class OutboxAcks {
     for (const tell of this.#whenEmpty.splice(0)) tell()
   }
 
-  #stopTimer(): void {
-    this.#cancel?.()
-    this.#cancel = undefined
+  #stopGathering(): void {
+    this.#cancelGathering?.()
+    this.#cancelGathering = undefined
+    this.#isGathered = false
+    this.#noted = 0
+  }
+
+  #stopRefused(): void {
+    this.#cancelAgain?.()
+    this.#cancelAgain = undefined
     this.#offerAgain = undefined
   }
 
