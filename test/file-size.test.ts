@@ -1,17 +1,11 @@
-import { spawnSync } from 'node:child_process'
 import { test } from 'tap'
+import { limitFiles, withoutFileLimits } from './file-limit.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
-const hasLimits = spawnSync('prlimit', ['--version']).status === 0
-const skip = hasLimits ? false : 'there is no prlimit'
-
-function limit(broker: RunningBroker, bytes: string): void {
-  const { status, stderr } = spawnSync('prlimit', ['--pid', `${broker.pid}`, `--fsize=${bytes}`])
-  if (status !== 0) throw new Error(`the limit cannot be set: ${stderr}`)
-}
-
-test('files that may not grow are answered as a full disk, and writing resumes', { skip }, async (t) => {
+test('files that may not grow are answered as a full disk, and writing resumes', {
+  skip: withoutFileLimits,
+}, async (t) => {
   t.setTimeout(300_000)
   const broker = await RunningBroker.start(t, ['-partitions', '1'])
   const updated = async (id: string, size: number): Promise<number> => {
@@ -21,14 +15,14 @@ test('files that may not grow are answered as a full disk, and writing resumes',
     })
     return status
   }
-  limit(broker, `${4 * 2 ** 20}:unlimited`)
+  limitFiles(broker, `${4 * 2 ** 20}`)
   for (const size of [200_000, 5000]) {
     let status = 200
     for (let n = 0; n < 500 && status === 200; n += 1) status = await updated(`Book${size}-${n}`, size)
     t.equal(status, 503)
   }
   t.equal((await broker.send('GET', '/v1/contextEntities/Book200000-0')).status, 200)
-  limit(broker, 'unlimited')
+  limitFiles(broker, 'unlimited')
   let status = 503
   await until(async () => {
     status = await updated('Last', 200_000)

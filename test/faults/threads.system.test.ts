@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
+import { FarEnd, responding } from '../far-end.js'
+import { limitFiles, withoutFileLimits } from '../file-limit.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { isLong, underLoad } from './run.js'
@@ -81,6 +83,46 @@ test('a front end that dies ends the process with a line that says so, and the n
     })
     await delay(300)
   })
+})
+
+test('a courier that dies while nothing can be written is replaced: each notice is sent, and none again after a restart', {
+  skip: withoutFileLimits,
+}, async (t) => {
+  t.setTimeout(300_000)
+  const receiver = await FarEnd.listen(t, responding(500))
+  const broker = await RunningBroker.start(
+    t,
+    ['-partitions', '1', '-notifRetryMin', '50', '-notifRetryMax', '200'],
+    around,
+  )
+  const http = { url: receiver.url() }
+  const subscribed = { subject: { entities: [{ idPattern: '^Told', type: 'Tank' }] }, notification: { http } }
+  t.equal((await broker.send('POST', '/v2/subscriptions', subscribed)).status, 201)
+  const filled = async (id: string, size: number): Promise<number> => {
+    const level = { name: 'level', value: 'x'.repeat(size) }
+    return (await broker.update('APPEND', { id, type: 'Tank', attributes: [level] })).status
+  }
+  for (let n = 0; n < 20; n += 1) t.equal(await filled(`Told${n}`, 10), 200)
+  limitFiles(broker, '4096')
+  // What has its place in the log already may still be written.
+  await until(async () => (await filled('Other', 100_000)) === 503, 'nothing can be written')
+  await kill(broker, 'courier', 'throws')
+  await broker.writes(/the courier runs again in a new thread/)
+  receiver.respond = responding(200)
+  const told = (): Set<string> => new Set(receiver.bodies.flatMap((body) => body.match(/Told\d+/g) ?? []))
+  const before = receiver.received.length
+  await until(() => receiver.received.length >= before + 20, 'what waits is sent although nothing can be written')
+  t.equal(told().size, 20)
+  limitFiles(broker, 'unlimited')
+  await until(async () => (await filled('Told20', 10)) === 200, 'updates are taken again')
+  await until(() => told().has('Told20'), 'and notified')
+  t.equal(await broker.end('SIGTERM'), 0)
+  const sent = receiver.received.length
+  await broker.run()
+  t.equal(await filled('Told21', 10), 200)
+  await until(() => told().has('Told21'), 'an update after the restart is notified')
+  t.equal(receiver.received.length, sent + 1, 'what was accepted is not sent again')
+  t.equal(await broker.end('SIGTERM'), 0)
 })
 
 /** Makes a thread end. A debugger that comes while threads come and go may miss one: the next one sees it. */
