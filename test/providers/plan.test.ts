@@ -1,18 +1,23 @@
 import fc from 'fast-check'
 import { test } from 'tap'
+import { ngsi1Format } from '../../src/api/ngsi1/forward/ngsi1-format.js'
 import {
   askableEntities,
   entityKey,
   forwardsOf,
-  mergeResponses,
+  type ShownAttribute,
   type ShownEntity,
 } from '../../src/broker/providers/query-plan.js'
+import { ReceivedEntities } from '../../src/broker/providers/received-entities.js'
+import { outcomesOf } from '../../src/broker/providers/remote-update.js'
 import { planUpdate } from '../../src/broker/providers/update-plan.js'
-import type { EntityId, EntityType, ServicePath, Tenant } from '../../src/model/context/entity.js'
+import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../../src/model/context/entity.js'
+import { maxAttributes, maxMetadata, maxValues } from '../../src/model/context/entity-size.js'
 import type { GivenAttribute } from '../../src/model/context/update.js'
 import type { RegistrationId } from '../../src/model/registration/registration.js'
 import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import { sourceOf } from '../../src/model/registration/sources.js'
+import { ok } from '../../src/result.js'
 import { atOnce } from '../../src/slices.js'
 import type { Milliseconds } from '../../src/time.js'
 import { staysWithin } from '../pace.js'
@@ -112,21 +117,28 @@ const shown = fc.record({
   ),
 })
 
+/** What is shown of entities that are held here and of elements that were received. */
+function merged(held: readonly ShownEntity[], received: readonly ShownEntity[]): readonly ShownEntity[] {
+  const entities = new ReceivedEntities()
+  for (const element of received) entities.add(element)
+  return atOnce(entities.behind(held))
+}
+
 test('merging keeps what is held as it is and in its order, and adds every entity and instance once', async () => {
   const element = fc.array(shown)
   fc.assert(
     fc.property(element, element, (held, received) => {
-      const merged = mergeResponses(held, received)
+      const shown = merged(held, received)
       const keptHeld = held.every(({ attributes, ...entity }, at) => {
-        const { attributes: after = [], ...same } = merged[at] ?? ({} as Partial<ShownEntity>)
+        const { attributes: after = [], ...same } = shown[at] ?? ({} as Partial<ShownEntity>)
         return (
           entityKey({ id: '', type: '', ...same }) === entityKey(entity) && attributes.every((a, i) => a === after[i])
         )
       })
-      const added = merged.slice(held.length)
+      const added = shown.slice(held.length)
       const keys = new Set([...held, ...added].map(entityKey))
       const addedOnce = keys.size === new Set(held.map(entityKey)).size + added.length
-      const instancesOnce = merged.every(({ attributes }) => {
+      const instancesOnce = shown.every(({ attributes }) => {
         const all = attributes.map(({ name, instance }) => `${name} ${instance}`)
         return new Set(all).size === all.length
       })
@@ -153,21 +165,57 @@ test('exact selectors name registered entities of their type alone, in the order
   t.same(keys(exact('Z'), exact('Y', 'U')), [])
 })
 
+const about = { id: 'X' as EntityId, type: 'T' as EntityType }
+
+function attribute(at: number, value: Value = '1', metadata: readonly Metadata[] = []): ShownAttribute {
+  return { name: `a${at}`, type: '', value, metadata, instance: '', isLocation: false }
+}
+
 test('a response of a hundred thousand elements about one entity is merged in the time that it takes to look at them', async (t) => {
-  const attribute = (at: number) => ({
-    name: `a${at}`,
-    type: '',
-    value: '1',
-    metadata: [],
-    instance: '',
-    isLocation: false,
-  })
-  const about = { id: 'X' as EntityId, type: 'T' as EntityType }
-  const received = Array.from({ length: 100_000 }, (_, at) => ({ ...about, attributes: [attribute(at)] }))
+  const received = Array.from({ length: 100_000 }, (_, at) => ({
+    ...about,
+    attributes: [attribute(at % maxAttributes)],
+  }))
   const isLinear = await staysWithin(5000, () => {
-    const merged = mergeResponses([{ ...about, attributes: [attribute(0)] }], received)
-    t.equal(merged.length, 1)
-    t.equal(merged[0]?.attributes.length, 100_000)
+    const shown = merged([{ ...about, attributes: [attribute(0)] }], received)
+    t.equal(shown.length, 1)
+    t.equal(shown[0]?.attributes.length, maxAttributes)
   })
   t.ok(isLinear, 'copying for every element takes far longer')
+})
+
+for (const [of, parts] of [
+  ['attributes', [maxAttributes, 1].map((count) => Array.from({ length: count }, (_, at) => attribute(at + count)))],
+  ['metadata', [1, 2].map((at) => [attribute(at, '1', metadata(maxMetadata / 2 + at))])],
+  ['values', [1, 2].map((at) => [attribute(at, Array(maxValues / 2 + at).fill(1))])],
+  ['values of metadata', [1, 2].map((at) => [attribute(at, '1', metadata(1, Array(maxValues / 2 + at).fill(1)))])],
+] as const) {
+  test(`an entity that comes in several elements has no more ${of} than one may have here`, async (t) => {
+    const entities = new ReceivedEntities()
+    t.same(
+      parts.map((attributes) => entities.add({ ...about, attributes })),
+      [true, false],
+    )
+    t.ok(entities.add({ ...about, attributes: parts[0] ?? [] }), 'what is there already takes no room')
+    t.same(atOnce(entities.behind([])), [{ ...about, attributes: parts[0] }])
+  })
+}
+
+function metadata(count: number, value: Value = ''): readonly Metadata[] {
+  return Array.from({ length: count }, (_, at) => ({ name: `m${at}`, type: '', value }))
+}
+
+test('of a long response others wait only for one element, when it is merged and when its outcomes are read', (t) => {
+  const count = 1000
+  const ids = Array.from({ length: count }, (_, at) => `E${at}` as EntityId)
+  const entities = new ReceivedEntities()
+  for (const id of ids) entities.add({ ...about, id, attributes: [] })
+  t.equal([...entities.behind([])].length, count)
+  const forward = { provider: 'p', registration: 'r' as RegistrationId, form: 'ngsi1', shares: [] } as const
+  const elements = ids.map((id) => ({ ...about, id, attributes: [], status: { code: '200', reasonPhrase: 'OK' } }))
+  t.equal([...outcomesOf([{ forward, response: ok({ elements, status: undefined }) }])].length, count)
+  const body = JSON.stringify({ contextResponses: ids.map((id) => ({ contextElement: { id } })) })
+  const pauses = [...ngsi1Format.readUpdate({ status: 200, totalCount: undefined, body })].length
+  t.ok(pauses >= 2 * count, 'each element is read, and then brought into the form of an outcome')
+  t.end()
 })

@@ -6,6 +6,7 @@ import type { EntityId, EntityType } from '../../src/model/context/entity.js'
 import type { GivenAttribute } from '../../src/model/context/update.js'
 import type { RegistrationId } from '../../src/model/registration/registration.js'
 import { ok } from '../../src/result.js'
+import { atOnce } from '../../src/slices.js'
 import { staysWithin } from '../pace.js'
 
 function given(name: string): GivenAttribute {
@@ -26,7 +27,7 @@ function outcomesIn(
     ...{ id: 'E' as EntityId, type: 'T' as EntityType, status },
     attributes: names.map(given),
   }))
-  const outcomes = outcomesOf([{ forward, response: ok({ elements: received, status: undefined }) }])
+  const outcomes = atOnce(outcomesOf([{ forward, response: ok({ elements: received, status: undefined }) }]))
   return shares.map((one) =>
     (outcomes.get(one) ?? []).map(({ result, attributes }) => [
       result.kind === 'answered' ? result.status.code : result.kind,

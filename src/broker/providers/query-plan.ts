@@ -142,57 +142,6 @@ export type ShownAttribute = Omit<Attribute, Dates> & Partial<Pick<Attribute, Da
 
 type Dates = 'created' | 'modified'
 
-/**
- * Merges the entities held here with the providers' responses: those held here come first, then the rest in the order of asking.
- * Elements of one id and type become one; of conflicting attributes the held one wins, then the one of the provider that was
- * asked first [subscriptions 8.2].
- */
-export function mergeResponses(held: readonly ShownEntity[], remote: readonly ShownEntity[]): readonly ShownEntity[] {
-  const entities = new Map<string, MergedEntity>()
-  for (const element of remote) {
-    const key = entityKey(element)
-    const entity = entities.get(key) ?? new MergedEntity(element)
-    entities.set(key, entity)
-    entity.add(element.attributes)
-  }
-  const merged = held.map((entity) => {
-    const key = entityKey(entity)
-    const grown = entities.get(key)
-    entities.delete(key)
-    return grown === undefined ? entity : grown.behind(entity)
-  })
-  return [...merged, ...Array.from(entities.values(), (entity) => entity.whole)]
-}
-
-/** The responses about one entity; of each attribute instance the first counts. */
-class MergedEntity {
-  readonly #head: Pick<ShownEntity, 'id' | 'type'>
-  readonly #attributes = new Map<string, ShownAttribute>()
-
-  constructor({ id, type }: ShownEntity) {
-    this.#head = { id, type }
-  }
-
-  add(attributes: readonly ShownAttribute[]): void {
-    for (const attribute of attributes) {
-      const key = attributeKey(attribute)
-      if (!this.#attributes.has(key)) this.#attributes.set(key, attribute)
-    }
-  }
-
-  /** For an entity that is not held here. */
-  get whole(): ShownEntity {
-    return { ...this.#head, attributes: [...this.#attributes.values()] }
-  }
-
-  /** The held entity with the attributes that it lacks. */
-  behind(held: ShownEntity): ShownEntity {
-    const names = new Set(held.attributes.map(({ name }) => name))
-    const added = [...this.#attributes.values()].filter(({ name }) => !names.has(name))
-    return added.length === 0 ? held : { ...held, attributes: [...held.attributes, ...added] }
-  }
-}
-
 /** The key of an attribute instance. */
 export function attributeKey({ name, instance }: { readonly name: string; readonly instance: string }): string {
   return `${name.length}:${name}${instance}` // The length comes first, so that no name can imitate an instance.

@@ -6,7 +6,7 @@ import type { RegisteredEntity } from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
 import type { SourceLookup } from '../../model/registration/sources.js'
 import { err, ok, type Result } from '../../result.js'
-import { inSlicesUntil, Slices } from '../../slices.js'
+import { inSlicesUntil, mapInSlices, Slices } from '../../slices.js'
 import { now } from '../../time.js'
 import type { Client } from '../operations/api.js'
 import type { Broker, EntityReads, Unavailable } from '../services/broker.js'
@@ -202,7 +202,10 @@ export class ResponseFilter {
   }: ForwardResult<ReadForward, ParsedQueryResponse>): Promise<Result<UsableResponse, Unavailable>> {
     if (!response.ok) return ok(nothing)
     const { elements, count } = response.value
-    if (this.#isTrusted(forward)) return ok({ elements: elements.map(withoutHeld(forward)), count: elements.length })
+    if (this.#isTrusted(forward)) {
+      const left = await mapInSlices(elements, withoutHeld(forward))
+      return ok({ elements: left, count: elements.length })
+    }
     const meant = await this.#meant(forward, elements)
     const { offset, limit } = forward.page
     const page = forward.form === 'ngsi1' ? meant.slice(offset, offset + limit) : meant.slice(0, limit)

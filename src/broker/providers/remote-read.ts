@@ -2,14 +2,15 @@ import type { Options } from '../../flags/settings.js'
 import { maxAttributes, maxMetadata, metadataOf } from '../../model/context/entity-size.js'
 import { gathered, type Page } from '../../model/context/query.js'
 import { ok, type Result } from '../../result.js'
-import { Slices, type Steps } from '../../slices.js'
+import { inSlices, Slices, type Steps } from '../../slices.js'
 import type { Call } from '../operations/operation.js'
 import type { Broker, Unavailable } from '../services/broker.js'
 import { type Forwarder, type ForwardingServices, type ForwardResult, forwarderOf } from './forwarder.js'
 import type { ParsedQueryResponse } from './provider-format.js'
 import type { ProviderFailure } from './provider-request.js'
-import { type AskableEntity, entityKey, mergeResponses, type ShownEntity } from './query-plan.js'
+import { type AskableEntity, entityKey, type ShownEntity } from './query-plan.js'
 import { type ReadForward, type ReadGroup, ReadPlan, type RemoteRead, ResponseFilter } from './read-plan.js'
+import { ReceivedEntities } from './received-entities.js'
 
 /** The result of a read, from this broker and from providers. */
 interface RemoteResult {
@@ -74,7 +75,7 @@ class Reading {
   readonly #plan: ReadPlan
   readonly #filter: ResponseFilter
   readonly #passed: ForwardResult<ReadForward, ParsedQueryResponse>[] = []
-  readonly #remote: ShownEntity[] = []
+  readonly #received = new ReceivedEntities()
   readonly #slices = new Slices()
   readonly #until: number
   /** Entities on the page so far that are not held here. */
@@ -103,7 +104,7 @@ class Reading {
       left = round.value.left
     } while (left.length > 0 && this.#forwarder.left > 0 && !this.#isLate)
     const { entities } = this.#read.page
-    const merged = mergeResponses(entities, this.#remote)
+    const merged = await inSlices(this.#received.behind(entities), this.#slices)
     const shown =
       this.#read.form === 'ngsi1' ? merged : merged.slice(0, Math.max(this.#read.query.limit, entities.length))
     return ok({ entities: shown, count: this.#count, passed: this.#passed })
@@ -196,8 +197,9 @@ class Reading {
       const group = groupOf.get(result.forward)
       const adds = group !== undefined && !group.completes
       for (const element of taken.value.elements) {
-        this.#remote.push(element)
-        if (adds) this.#added.add(entityKey(element))
+        if (this.#slices.isOver) await this.#slices.next()
+        if (!this.#received.add(element)) this.#forwarder.leftOut(result.forward, element)
+        else if (adds) this.#added.add(entityKey(element))
       }
       if (!adds) continue
       const others = counts.get(group) ?? 0

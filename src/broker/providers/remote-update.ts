@@ -2,7 +2,7 @@ import type { ServicePath, Tenant } from '../../model/context/entity.js'
 import type { GivenAttribute } from '../../model/context/update.js'
 import { keptName, urlWithoutSecrets } from '../../observe/log/secrets.js'
 import { err, ok, type Result } from '../../result.js'
-import { inSlices } from '../../slices.js'
+import { inSlices, type Steps } from '../../slices.js'
 import type { ForwardRefusal } from '../../threads/shared-memory/limits.js'
 import { now } from '../../time.js'
 import type { StatusText } from '../operations/api.js'
@@ -57,7 +57,7 @@ export async function updateAtProviders(
     )
     if (!passed.ok && !somethingDone) return passed
     const results = passed.ok ? passed.value : forwards.map(notSent)
-    return ok({ sharings, passed: results, outcomes: outcomesOf(results), headers: headersOf(results) })
+    return ok({ sharings, passed: results, outcomes: await inSlices(outcomesOf(results)), headers: headersOf(results) })
   } finally {
     forwarder.end()
   }
@@ -103,11 +103,11 @@ export type ShareResult =
   | { readonly kind: 'failed'; readonly failure: ProviderFailure }
 
 /** The outcomes of each forwarded share; shares beyond the limit have none. */
-export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly ShareOutcome[]> {
+export function* outcomesOf(passed: readonly ForwardedUpdate[]): Steps<ReadonlyMap<Share, readonly ShareOutcome[]>> {
   const outcomes = new Map<Share, readonly ShareOutcome[]>()
   for (const { forward, response } of passed) {
     if (response.ok)
-      for (const [share, outcome] of resolve(forward.shares, response.value)) outcomes.set(share, outcome)
+      for (const [share, outcome] of yield* resolve(forward.shares, response.value)) outcomes.set(share, outcome)
     else {
       const result = { kind: 'failed', failure: response.error } as const
       for (const share of forward.shares) outcomes.set(share, [{ result, attributes: share.attributes }])
@@ -120,13 +120,16 @@ export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Shar
  * Reads from a provider's response the outcome of each share [subscriptions 8.3]. An element covers the attributes that it lists,
  * or all that are left when it lists none. What the response does not mention was not done.
  */
-function resolve(
+function* resolve(
   shares: readonly Share[],
   { elements, status }: ParsedUpdateResponse,
-): ReadonlyMap<Share, readonly ShareOutcome[]> {
+): Steps<ReadonlyMap<Share, readonly ShareOutcome[]>> {
   const open = shares.map((share) => new OpenShare(share))
   const find = finder(open)
-  for (const element of elements) find(element)?.addElement(element)
+  for (const element of elements) {
+    find(element)?.addElement(element)
+    yield
+  }
   return new Map(open.map((share) => [share.share, share.end(status)]))
 }
 

@@ -3,6 +3,7 @@ import type {
   ParsedQueryResponse,
   ParsedUpdateResponse,
   ProviderFormat,
+  ResponseElement,
 } from '../../../broker/providers/provider-format.js'
 import type { NgsiForm, ProviderFailure, ProviderResponse } from '../../../broker/providers/provider-request.js'
 import type { QueryForward, ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
@@ -58,10 +59,17 @@ function* readQueryResponse(
 function* readUpdateResponse(response: ProviderResponse): Steps<Result<ParsedUpdateResponse, ProviderFailure>> {
   const parsed = yield* readResponse(response, 'ngsi1')
   if (!parsed.ok) return parsed
-  const elements = parsed.value.elements.map(({ entity: { id, type, attributes }, isPattern, status }) => ({
-    ...{ id, type, isPattern, status },
-    attributes: attributes.map(({ name, instance, type, metadata }) => ({ name, instance, type, metadata })),
-  }))
+  const elements: ResponseElement[] = []
+  for (const { entity, isPattern, status } of parsed.value.elements) {
+    const attributes = entity.attributes.map(({ name, instance, type, metadata }) => ({
+      name,
+      instance,
+      type,
+      metadata,
+    }))
+    elements.push({ id: entity.id, type: entity.type, isPattern, status, attributes })
+    yield
+  }
   return ok({ elements, status: parsed.value.status })
 }
 

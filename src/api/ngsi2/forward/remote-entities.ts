@@ -4,6 +4,7 @@ import type { Unavailable } from '../../../broker/services/broker.js'
 import { compareAttributes } from '../../../model/context/entity.js'
 import type { Page, Query } from '../../../model/context/query.js'
 import { ok, type Result } from '../../../result.js'
+import { mapInSlices } from '../../../slices.js'
 import type { Ngsi2Call } from '../operation.js'
 import { optionsOf } from '../parameters.js'
 import { builtinAttribute, type NamesShown } from '../render/entity-text.js'
@@ -34,7 +35,7 @@ export async function foundEverywhere(
   if (!read.ok) return read
   const { entities, count } = read.value
   return ok({
-    entities: entities.map(inOrder),
+    entities: await mapInSlices(entities, inOrder),
     count: query.counted && page.count !== undefined ? page.count + count : undefined,
   })
 }
