@@ -1,8 +1,10 @@
 import { test } from 'tap'
 import { type ProcessPeers, type Shared, type SharedPartOf, sharedPartOf } from '../../src/api/management/parts.js'
-import { metricsShown } from '../../src/api/management/service-metrics.js'
+import { metricsText } from '../../src/api/management/service-metrics.js'
 import { Peers } from '../../src/broker/services/peers.js'
 import { Measures } from '../../src/observe/measure/measures.js'
+import { noCounts } from '../../src/observe/measure/service-metrics.js'
+import { atOnce } from '../../src/slices.js'
 import { until } from '../until.js'
 import { bodyOf, management, parameters, withoutPeers } from './given.js'
 
@@ -34,12 +36,22 @@ test('metrics are shown by service and subservice with their sums, without those
 })
 
 test('what had no room for a name of its own is in the overall sum', async (t) => {
-  const sent = { sent: 0, sent_bytes: 0, sentResponse_bytes: 0, sentErrors: 0 }
-  const count = { transactions: 1, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0, ...sent }
-  t.same(metricsShown([{ ...count, service: undefined, subservice: undefined }]), {
+  const count = { ...noCounts(), transactions: 1, service: undefined, subservice: undefined }
+  t.same(JSON.parse(atOnce(metricsText([count]))), {
     services: {},
     sum: { subservs: {}, sum: { incomingTransactions: 1 } },
   })
+})
+
+test('others wait only for the metrics of one subservice', (t) => {
+  const count = { ...noCounts(), transactions: 1 }
+  const pairs = Array.from({ length: 1000 }, (_, at) => ({ ...count, service: `s${at}`, subservice: `p${at % 100}` }))
+  t.equal([...metricsText(pairs)].length, 1000 + 1000 + 100, 'added up, then shown by service, and together')
+  t.match(JSON.parse(atOnce(metricsText(pairs))), {
+    services: { s7: { subservs: { p7: { incomingTransactions: 1 } }, sum: { incomingTransactions: 1 } } },
+    sum: { subservs: { p7: { incomingTransactions: 10 } }, sum: { incomingTransactions: 1000 } },
+  })
+  t.end()
 })
 
 test('DELETE and reset=true leave nothing', async (t) => {

@@ -1,8 +1,9 @@
 import type { ApiRequest, ApiResponse, Operation, Resource, Use } from '../../broker/operations/api.js'
-import { json, shortForm } from '../../broker/operations/response.js'
+import { shortForm } from '../../broker/operations/response.js'
 import { lineContextOf } from '../../observe/log/log.js'
-import type { ServiceCount } from '../../observe/measure/service-metrics.js'
+import { addCounts, noCounts, type ServiceCount, type Sums } from '../../observe/measure/service-metrics.js'
 import { err, ok } from '../../result.js'
+import { inSlices, LongText, type Steps } from '../../slices.js'
 import { logChange, type ManagementParts } from './parts.js'
 
 /** Metrics by service and subservice [management 6.2]. */
@@ -33,7 +34,7 @@ export function metricsResources({ measures, peers, log }: ManagementParts): rea
         GET: {
           ...unlessDisabled('read', async (request) => {
             const reset = isReset(request.parameters)
-            return json(metricsShown(await take(request, reset, reset)))
+            return { status: 200, body: await inSlices(metricsText(await take(request, reset, reset))) }
           }),
           changes: isReset,
         },
@@ -51,54 +52,59 @@ function isReset(parameters: ReadonlyMap<string, string>): boolean {
   return parameters.get('reset') === 'true'
 }
 
-/** The counts by service and subservice with their sums. */
-export function metricsShown(counts: readonly ServiceCount[]) {
-  const services = grouped(counts, ({ service }) => service)
-  return {
-    services: Object.fromEntries(services.map(([service, those]) => [service, bySubservice(those)])),
-    sum: bySubservice(counts),
-  }
-}
-
-function bySubservice(counts: readonly ServiceCount[]) {
-  const subservices = grouped(counts, ({ subservice }) => subservice)
-  return {
-    subservs: Object.fromEntries(subservices.map(([subservice, those]) => [subservice, sumShown(those)])),
-    sum: sumShown(counts),
-  }
-}
-
-/** The counts by key; those without a key are in the overall sum only. */
-function grouped(
-  counts: readonly ServiceCount[],
-  key: (count: ServiceCount) => string | undefined,
-): readonly (readonly [string, readonly ServiceCount[]])[] {
-  const groups = new Map<string, ServiceCount[]>()
+/** The counts by service and subservice with their sums, in steps: each front end may have as many as there is room for. */
+export function* metricsText(counts: readonly ServiceCount[]): Steps<string> {
+  const services = new Map<string, ServiceSums>()
+  const all = new ServiceSums()
   for (const count of counts) {
-    const name = key(count)
-    if (name === undefined) continue
-    const group = groups.get(name)
-    if (group === undefined) groups.set(name, [count])
-    else group.push(count)
+    all.add(count)
+    if (count.service !== undefined) summed(services, count.service, () => new ServiceSums()).add(count)
+    yield
   }
-  return [...groups]
+  const texts = new LongText()
+  for (const [service, sums] of services) texts.push(`${JSON.stringify(service)}:${yield* sums.text()}`)
+  return `{"services":{${texts.joined}},"sum":${yield* all.text()}}`
+}
+
+/** The counts of a service, or of all of them, by subservice; those without a subservice are in the sum only. */
+class ServiceSums {
+  readonly #subservices = new Map<string, Sums>()
+  readonly #sum = noCounts()
+
+  add(count: ServiceCount): void {
+    addCounts(this.#sum, count)
+    if (count.subservice !== undefined) addCounts(summed(this.#subservices, count.subservice, noCounts), count)
+  }
+
+  *text(): Steps<string> {
+    const texts = new LongText()
+    for (const [subservice, sums] of this.#subservices) {
+      texts.push(`${JSON.stringify(subservice)}:${sumsText(sums)}`)
+      yield
+    }
+    return `{"subservs":{${texts.joined}},"sum":${sumsText(this.#sum)}}`
+  }
+}
+
+function summed<Sum>(sums: Map<string, Sum>, key: string, none: () => Sum): Sum {
+  const sum = sums.get(key) ?? none()
+  sums.set(key, sum)
+  return sum
 }
 
 /** Metrics that are zero are not shown. */
-function sumShown(counts: readonly ServiceCount[]): Readonly<Record<string, number>> {
-  const sum = (value: (count: ServiceCount) => number) => counts.reduce((sofar, count) => sofar + value(count), 0)
-  const transactions = sum((count) => count.transactions)
-  const average_ns = transactions === 0 ? 0 : Math.round(sum((count) => count.duration_ns) / transactions)
+function sumsText(sums: Sums): string {
+  const { transactions, duration_ns } = sums
   const metrics = {
     incomingTransactions: transactions,
-    incomingTransactionRequestSize: sum((count) => count.request_bytes),
-    incomingTransactionResponseSize: sum((count) => count.response_bytes),
-    incomingTransactionErrors: sum((count) => count.errors),
-    serviceTime: average_ns / 1e9,
-    outgoingTransactions: sum((count) => count.sent),
-    outgoingTransactionRequestSize: sum((count) => count.sent_bytes),
-    outgoingTransactionResponseSize: sum((count) => count.sentResponse_bytes),
-    outgoingTransactionErrors: sum((count) => count.sentErrors),
+    incomingTransactionRequestSize: sums.request_bytes,
+    incomingTransactionResponseSize: sums.response_bytes,
+    incomingTransactionErrors: sums.errors,
+    serviceTime: transactions === 0 ? 0 : Math.round(duration_ns / transactions) / 1e9,
+    outgoingTransactions: sums.sent,
+    outgoingTransactionRequestSize: sums.sent_bytes,
+    outgoingTransactionResponseSize: sums.sentResponse_bytes,
+    outgoingTransactionErrors: sums.sentErrors,
   }
-  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0))
+  return JSON.stringify(Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0)))
 }

@@ -2,10 +2,13 @@ import { ownText } from '../log/secrets.js'
 import type { CompletedRequest } from './requests.js'
 
 /** The counts of one service and subservice; plain data, so that front ends can exchange them [management 6.2]. */
-export interface ServiceCount {
+export interface ServiceCount extends Sums {
   /** Both undefined for requests beyond the limit of services: they count in the overall sum only. */
   readonly service: string | undefined
   readonly subservice: string | undefined
+}
+
+export interface Sums {
   transactions: number
   request_bytes: number
   response_bytes: number
@@ -22,7 +25,16 @@ export interface ServiceCount {
 const figureNames = [
   ...(['transactions', 'request_bytes', 'response_bytes', 'errors', 'duration_ns'] as const),
   ...(['sent', 'sent_bytes', 'sentResponse_bytes', 'sentErrors'] as const),
-] satisfies readonly (keyof ServiceCount)[]
+] satisfies readonly (keyof Sums)[]
+
+export function noCounts(): Sums {
+  const received = { transactions: 0, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
+  return { ...received, sent: 0, sent_bytes: 0, sentResponse_bytes: 0, sentErrors: 0 }
+}
+
+export function addCounts(to: Sums, added: Sums): void {
+  for (const name of figureNames) to[name] += added[name]
+}
 
 /** A notification or a forwarded request that has ended. */
 export interface SentRequest {
@@ -80,10 +92,7 @@ export class ServiceMetrics {
 
   /** Adds counts again whose reply was lost: the next reply has them. */
   giveBack(counts: readonly ServiceCount[]): void {
-    for (const { service, subservice, ...figures } of counts) {
-      const held = this.#held(service, subservice)
-      for (const figure of figureNames) held[figure] += figures[figure]
-    }
+    for (const count of counts) addCounts(this.#held(count.service, count.subservice), count)
   }
 
   #count(service = '', servicePath = ''): ServiceCount | undefined {
@@ -114,10 +123,8 @@ export class ServiceMetrics {
   }
 
   #add(key: string, service: string | undefined, subservice: string | undefined): ServiceCount {
-    const received = { transactions: 0, request_bytes: 0, response_bytes: 0, errors: 0, duration_ns: 0 }
-    const sent = { sent: 0, sent_bytes: 0, sentResponse_bytes: 0, sentErrors: 0 }
     const own = { service: service && ownText(service), subservice: subservice && ownText(subservice) }
-    const count = { ...own, ...received, ...sent }
+    const count = { ...own, ...noCounts() }
     this.#counts.set(ownText(key), count)
     return count
   }
