@@ -44,7 +44,7 @@ const examples = `Examples
   rigel -port 8080 -dbPath /var/lib/rigel -multiservice
   rigel -logLevel INFO -logDir /var/log/rigel -logAppend
   rigel -mutexTimeStat -t 200-209                  measures and traces what requests wait for
-  RIGEL_ADMIN_TOKEN=... rigel -adminPort 1027      protects the management interface`
+  RIGEL_ADMIN_TOKEN=... rigel -adminPort 1030      protects the management interface`
 
 function spelled(name: string, flag: Flag): string {
   return takesValue(flag) && 'takes' in flag ? `-${name} <${flag.takes?.shown}>` : `-${name}`

@@ -107,7 +107,7 @@ export const clusterFlags = named({
   clusterRebalanceDelay: cluster.value(
     integer(0, 86_400),
     10,
-    's without a node that comes or goes before partitions are handed over to where they belong: with more than a restart takes, nodes that are restarted one after the other get theirs back when all are there',
+    'seconds after the last node came or went until partitions return to their nodes: if it is longer than a restart, they stay where they are until a rolling restart is over',
   ),
   clusterReads: cluster.value(
     oneOf('confirmed', 'local'),

@@ -86,7 +86,7 @@ export const runningFlags = named({
     secret: true,
   },
   adminTokenFile: administration.optional(textFlag('file'), 'file with that token'),
-  adminOpen: administration.onOff('without a token everybody may do all that management can'),
+  adminOpen: administration.onOff('everybody may use the whole management interface without a token'),
   h: administration.prints('help', 'this help'),
   help: administration.prints('help', 'the same as -h'),
   U: administration.prints('help', 'the same as -h'),
