@@ -39,6 +39,16 @@ export function isGivenUp(fault: unknown): boolean {
   return isOf(LogGivenUp, fault)
 }
 
+/** A signal ends the process while it still recovers a log: what is applied stays, and the next start applies the rest. */
+export class StartGivenUp extends Error {
+  override readonly name = 'StartGivenUp'
+}
+
+/** Whether a fault is that, also when it has crossed from another thread. */
+export function isStartGivenUp(fault: unknown): boolean {
+  return isOf(StartGivenUp, fault)
+}
+
 /** The log of a cluster does not have any more what comes behind an environment: a snapshot from another node has to take its place. */
 export class BehindLog extends Error {
   override readonly name = 'BehindLog'

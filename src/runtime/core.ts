@@ -307,6 +307,11 @@ export class Core {
     startSummaries(this.#options.logSummary_s, counts, this.#log)
   }
 
+  /** Has threads that still recover logs stop, so that `open` fails by that. */
+  giveUpStart(): void {
+    this.#measures.beats.giveUpStart()
+  }
+
   /**
    * Watches threads as soon as the first of them opens its store: recovery may take long, and a thread that recovers
    * shows beats.
@@ -328,7 +333,8 @@ export class Core {
       writing.goesOn()
       this.#goesOn()
     }
-    return { ...writing, goesOn }
+    // No signal is heard while this thread recovers.
+    return { ...writing, goesOn, recovers: goesOn }
   }
 
   /**

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import { DiedOpening } from '../broker/coordinator/partitions.js'
-import { isBehind, systemFaultText } from '../faults.js'
+import { isBehind, isStartGivenUp, systemFaultText } from '../faults.js'
 import { openManagementPort, type Setting, warningsOf } from '../flags/command-line.js'
 import type { Options } from '../flags/settings.js'
 import { type ListenRefusal, readTls } from '../http/listen.js'
@@ -43,6 +43,8 @@ export class Life {
   #ending = false
   #leaving = false
   #isReady = false
+  /** Whether a signal has ended the start before all logs were recovered. */
+  #isGivenUp = false
 
   /** `terminal`: where a person reads the output, if there is one. */
   constructor(
@@ -101,11 +103,16 @@ export class Life {
     const standsStill = (reason: string): Promise<void> => this.#killed(reason)
     const core = new Core(given, folder.value, this.#log, this.#switches, fatal, standsStill, watch.goesOn)
     this.#core = core
+    if (this.#ending) core.giveUpStart()
     const joined = await core.join()
     if (!joined.ok) return this.#leave(exitCodes.cluster, joined.error)
     try {
       await core.open()
     } catch (fault) {
+      if (isStartGivenUp(fault)) {
+        this.#isGivenUp = true
+        return
+      }
       if (isBehind(fault)) return this.#leave(exitCodes.behind, faultText(fault))
       if (fault instanceof DiedOpening) {
         const reason = `partition ${fault.partition} could not be started: ${fault.message}`
@@ -163,7 +170,8 @@ export class Life {
 
   /**
    * The first signal begins an orderly end, a second one ends the process at once [management 12.2]. A start that is
-   * under way is completed first: a half-started broker cannot be ended in order.
+   * under way is completed first, since a half-started broker cannot be ended in order; but one that still recovers logs, which may take
+   * long, is given up.
    */
   async signalled(signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
     if (this.#ending) {
@@ -172,11 +180,13 @@ export class Life {
     }
     this.#ending = true
     this.#log.life('main:stop', `${signal}: ending in order`)
+    if (!this.#isReady) this.#core?.giveUpStart()
     await this.#endInOrder(exitCodes.ended)
   }
 
   async #endInOrder(code: number): Promise<void> {
     await this.#started
+    if (this.#isGivenUp) return this.#endUnstarted(code)
     const givenUp = await this.#core?.drain(this.#options.shutdownTimeout_s * 1000)
     const what = givenUp && givenUpText(givenUp)
     if (what !== undefined) this.#log.warn('main:stop', `given up at the end of -shutdownTimeout: ${what}`)
@@ -184,6 +194,14 @@ export class Life {
     const how = what === undefined ? 'ended in order' : `ended, not in order: ${what} given up`
     const kill = halted ? '' : '; a thread does not end, so the process kills itself'
     this.#log.life('main:stop', `${how}${kill}`, { uptime_s: Math.round(process.uptime()) })
+    await this.#log.flush()
+    this.#exit(code, halted)
+  }
+
+  /** No client has been served, and the logs have what is not recovered. */
+  async #endUnstarted(code: number): Promise<void> {
+    const halted = await this.#halted()
+    this.#log.life('main:stop', 'ended before it was ready: the next start applies the rest of the log')
     await this.#log.flush()
     this.#exit(code, halted)
   }

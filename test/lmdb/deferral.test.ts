@@ -59,6 +59,7 @@ class Deferring {
           if (this.isFull) throw new StorageFull('no space for LMDB')
         },
         goesOn: () => {},
+        recovers: () => {},
         ended: () => {},
       },
     })

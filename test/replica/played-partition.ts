@@ -40,6 +40,7 @@ export class PlayedPartition extends PlayedMember {
     const writing = {
       begun: () => {},
       goesOn: () => {},
+      recovers: () => {},
       ended: () => {
         if (isOpen) this.#committed()
       },

@@ -5,7 +5,10 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
+import { deviceId } from '../../bench/device.js'
 import { freePort } from '../../bench/free-port.js'
+import { Helper } from '../../bench/helper.js'
+import type { UnappliedReply, UnappliedTask } from '../../bench/unapplied.js'
 import { itsKey, renewedKey, unknownCertificate } from '../delivery/certificate.js'
 import { brokerProgram, nodeBySh } from '../program.js'
 import { RunningBroker } from '../running.js'
@@ -185,6 +188,44 @@ test('a signal that comes while threads are still being started ends the broker 
     t.equal(child.exitCode, 0, output)
     t.match(output, /ended in order/)
   }
+})
+
+test('a signal ends a start that applies a long log at once, and the next start applies it', async (t) => {
+  t.setTimeout(300_000)
+  const devices = 5000
+  const first = await RunningBroker.start(t, ['-partitions', '1'])
+  const { folder, port } = first
+  for (let from = 0; from < devices; from += 500) {
+    const entities = Array.from({ length: 500 }, (_, at) => ({
+      ...{ id: deviceId(from + at), type: 'Device', level: { value: at } },
+      text: { value: 'x'.repeat(300) },
+    }))
+    t.equal((await first.send('POST', '/v2/op/update', { actionType: 'append', entities })).status, 204)
+  }
+  t.equal(await first.end('SIGTERM'), 0)
+  const helper = new Helper<UnappliedTask, UnappliedReply>('unapplied.js')
+  t.teardown(() => helper.end())
+  await helper.ask({ path: folder, devices, more_bytes: 64 * 2 ** 20 })
+  await helper.end()
+  const args = [brokerProgram, '-port', `${port}`, '-dbPath', folder, '-logLevel', 'INFO']
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  await until(
+    () => output.includes('"main:start"'),
+    () => output,
+  )
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  t.equal(child.exitCode, 0, output)
+  t.match(output, /ended before it was ready: the next start applies the rest of the log/)
+  t.notMatch(output, /"lvl":"(ERROR|FATAL)"|records of the log were applied/)
+  const next = await RunningBroker.startOn(t, folder, ['-logLevel', 'INFO'])
+  await next.writes(/records of the log were applied/)
+  t.equal((await next.send('GET', `/v2/entities/${deviceId(devices - 1)}`)).status, 200)
+  t.equal(await next.end('SIGTERM'), 0)
 })
 
 test('all partitions are ready when the broker answers, each in a folder of its own', async (t) => {

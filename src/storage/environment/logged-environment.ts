@@ -109,7 +109,7 @@ export class LoggedEnvironment {
       bytes = 0
     }
     for (const record of this.#wal.records(first)) {
-      this.#parts.writing?.goesOn()
+      this.#parts.writing?.recovers()
       batch.push(record)
       bytes += record.bytes.length
       if (bytes >= transaction_bytes) applyBatch()
@@ -238,7 +238,7 @@ export class LoggedEnvironment {
 
   #openedFiles(): LocalLog {
     const { path, durable, failed, log, writing } = this.#parts
-    const folder = new DiskLogFolder(join(path, 'log'), () => writing?.goesOn())
+    const folder = new DiskLogFolder(join(path, 'log'), () => writing?.recovers())
     const settings = { durable, failed }
     const checkpoint = readCheckpoint(path)
     if (!checkpoint.ok) throw new DamagedRecord(`${checkpoint.error.reason}: ${wayOut}`)

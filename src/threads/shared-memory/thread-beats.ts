@@ -1,4 +1,5 @@
 import { readlinkSync } from 'node:fs'
+import { StartGivenUp } from '../../faults.js'
 import type { Nanoseconds } from '../../time.js'
 
 const isWatchedCell = 0
@@ -29,7 +30,7 @@ export class ThreadBeats {
   readonly #cells: BigInt64Array
 
   static memory(rows: number): SharedArrayBuffer {
-    return new SharedArrayBuffer(rows * cells * BigInt64Array.BYTES_PER_ELEMENT)
+    return new SharedArrayBuffer((rows * cells + 1) * BigInt64Array.BYTES_PER_ELEMENT)
   }
 
   constructor(memory: SharedArrayBuffer) {
@@ -37,7 +38,12 @@ export class ThreadBeats {
   }
 
   get rows(): number {
-    return this.#cells.length / cells
+    return this.#givenUpCell / cells
+  }
+
+  /** Has all threads that recover a log stop: the process ends before it has started. */
+  giveUpStart(): void {
+    Atomics.store(this.#cells, this.#givenUpCell, 1n)
   }
 
   of(row: number): ThreadBeat {
@@ -77,7 +83,16 @@ export class ThreadBeats {
       begun: () => this.#put(row, writingCell, process.hrtime.bigint()),
       ended: () => this.#put(row, writingCell, 0n),
       goesOn: () => this.beat(row),
+      recovers: () => {
+        this.beat(row)
+        if (Atomics.load(this.#cells, this.#givenUpCell) === 1n) throw new StartGivenUp('the start was given up')
+      },
     }
+  }
+
+  /** Behind all rows. */
+  get #givenUpCell(): number {
+    return this.#cells.length - 1
   }
 
   #cell(row: number, cell: number): bigint {
@@ -93,8 +108,10 @@ export class ThreadBeats {
 export interface WriteWatch {
   begun(): void
   ended(): void
-  /** Marks progress of work that blocks the event loop: recovering a long log takes long. */
+  /** Marks progress of work that blocks the event loop. */
   goesOn(): void
+  /** The same in the recovery of a log, which takes long. Throws when the start was given up. */
+  recovers(): void
 }
 
 /** The system's number of the calling thread; 0 where that is unknown. */
