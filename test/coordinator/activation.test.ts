@@ -153,3 +153,14 @@ test('in every state of a change, the end of the process ends it with what is kn
     response,
   })
 })
+
+test('the index tells how many subscriptions there are, and no more of their ids than anybody shows', async (t) => {
+  const { subscriptions, requests: request } = givenSubscriptions(t)
+  const first = await done(subscriptions.add(request))
+  t.match(await subscriptions.index(false), { count: 1, firstIds: [first] })
+  await Promise.all(Array.from({ length: 69 }, () => done(subscriptions.add(request))))
+  const { count, firstIds } = await subscriptions.index(false)
+  t.equal(count, 70)
+  t.equal(firstIds.length, 64)
+  t.equal(firstIds[0], first)
+})

@@ -130,7 +130,7 @@ export function subscriptionService(script: Partial<SubscriptionService> = {}): 
     receivers: async () => ({ count: 0, receivers: [] }),
     unsubscribe: none,
     states: async () => [],
-    index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
+    index: async () => ({ count: 0, firstIds: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
     ...script,
   }
 }

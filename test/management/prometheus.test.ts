@@ -45,7 +45,7 @@ test('the waits are there only while they are measured, and no reset is seen', a
 test('what partitions report is shown, and the metrics of the process', async (t) => {
   const ids = ['5f9a01c2d4e6b8a0f1c3d5e7', '5f9a01c2d4e6b8a0f1c3d5e8'] as SubscriptionId[]
   const changes = { refresh: 1, inserts: 2, removes: 0, updates: 0 }
-  const subscriptions = subscriptionService({ index: async () => ({ ids, changes }) })
+  const subscriptions = subscriptionService({ index: async () => ({ count: 2, firstIds: ids, changes }) })
   const { send, measures } = management({ broker: broker({ subscriptions }) })
   measures.storage(0).committed(8, 1_000_000n)
   const storage = measures.storage(0)

@@ -74,7 +74,7 @@ const noSubscriptions: SubscriptionService = {
   receivers: async () => ({ count: 0, receivers: [] }),
   unsubscribe: async () => err({ kind: 'subscriptionUnknown' }),
   states: async () => [],
-  index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
+  index: async () => ({ count: 0, firstIds: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
 }
 
 /** The registry service of a broker without registrations. */

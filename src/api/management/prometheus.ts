@@ -72,7 +72,7 @@ function brokerMetrics({ measures, broker }: ManagementParts): ReadMetrics {
     operations: operations.map(({ name }) => ({ labels: { operation: name }, value: Number(counts.ever(name)) })),
     traceLevels: switches.traces.reduce((sum, on) => sum + on, 0),
     certificateEnd: measures.certificateEnd && measures.certificateEnd / 1000,
-    subscriptions: (await broker.subscriptions.index(false)).ids.length,
+    subscriptions: (await broker.subscriptions.index(false)).count,
     registrations: broker.registry.index.size,
   }))
 }

@@ -121,11 +121,11 @@ function parseParts(
   return wanted.length === 0 ? err(shortForm(400, 'statistics part missing')) : ok(wanted)
 }
 
-function indexShown({ ids, changes }: SubscriptionIndexState) {
-  const list = ids.join(', ')
+function indexShown({ count, firstIds, changes }: SubscriptionIndexState) {
+  const list = firstIds.join(', ')
   const { refresh, inserts, removes, updates } = changes
-  const shown = list.length > longestIdList ? 'too many subscriptions' : list
-  return { ids: shown, refresh, inserts, removes, updates, items: ids.length }
+  const isWhole = firstIds.length === count && list.length <= longestIdList
+  return { ids: isWhole ? list : 'too many subscriptions', refresh, inserts, removes, updates, items: count }
 }
 
 /**

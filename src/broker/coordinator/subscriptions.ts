@@ -75,6 +75,9 @@ const unknown: SubscriptionUnknown = { kind: 'subscriptionUnknown' }
 /** Notices of an expired subscription have not left the disk in time. */
 const notGone: Unavailable = { kind: 'partitionLost' }
 
+/** Ids that the index tells: no list shows that many. */
+const mostIds = 64
+
 /** The interval of removals of subscriptions whose grace time is over. */
 const sweep_ms = 60_000
 
@@ -397,7 +400,9 @@ export class Subscriptions implements SubscriptionService {
   async index(reset: boolean): Promise<SubscriptionIndexState> {
     const changes = { ...this.#changes }
     if (reset) this.#changes = { refresh: 0, inserts: 0, removes: 0, updates: 0 }
-    return { ids: this.#held.all().map(({ subscription }) => subscription.id), changes }
+    const all = this.#held.all()
+    const firstIds = all.slice(0, mostIds).map(({ subscription }) => subscription.id)
+    return { count: all.length, firstIds, changes }
   }
 
   #one(id: SubscriptionId): readonly SubscriptionInForce[] {

@@ -138,7 +138,10 @@ export interface SubscriptionChange {
 
 /** The index of subscriptions as operators see it [management 6.1]. */
 export interface SubscriptionIndexState {
-  readonly ids: readonly SubscriptionId[]
+  /** How many there are. */
+  readonly count: number
+  /** By creation; no more than anybody shows: each scrape of the metrics would take all of them to another thread. */
+  readonly firstIds: readonly SubscriptionId[]
   /** Changes since the reset or the start. */
   readonly changes: Readonly<Record<'refresh' | 'inserts' | 'removes' | 'updates', number>>
 }
