@@ -164,9 +164,10 @@ const notices: readonly Dimension[] = [
   },
 ]
 
-/** Expressions that are over at their first term: what they take is to parse them, which is done when a subscription comes into force. */
+/** What takes long in a turn, unless expressions are parsed once, read no more than they may, and requests have shares of turns. */
 export const heldExpressions: readonly Dimension[] = [
   {
+    // They are over at their first term: what they take is to parse them, which is done when a subscription comes into force.
     name: 'length of 100 conditions that 64 updates are compared with',
     most: 4000,
     before: (size) =>
@@ -175,6 +176,25 @@ export const heldExpressions: readonly Dimension[] = [
     expects: done,
     // Parsed at each update it takes some 2 s.
     work_ms: 600,
+  },
+  {
+    name: 'updates that 100 long conditions are compared with',
+    most: 200,
+    before: () =>
+      numbered(100).map((at) =>
+        plain('', `"jexlExpression":"${many(300, (each) => `a1==${at * 1000 + each}`, '||')}"`),
+      ),
+    sent: (size) => adding(many(size, (at) => ofOne(attribute('a1', `"${size}-${at}"`)))),
+    expects: done,
+  },
+  {
+    name: `numbers that 64 expressions \${a|arrMed} read`,
+    most: 90_000,
+    before: () => numbered(64).map((at) => hearing(`"json":["${at} \${a|arrMed}"]`)),
+    sent: (size) => batch('append', elementOfOne('a', `[${many(size, (at) => `${(at * 7919) % 90_001}`)}]`)),
+    expects: /^204/,
+    // Each is refused before it reads them; read and sorted, they take 3 s on a machine with other work.
+    work_ms: 400,
   },
 ]
 
