@@ -146,7 +146,10 @@ test('what is no response is trouble, with the reason in a few words', async (t)
   t.same(await reason((socket) => socket.destroy()), { kind: 'trouble', reason: 'connection reset' })
   t.same(await reason((socket) => socket.resetAndDestroy()), { kind: 'trouble', reason: 'connection reset' })
   t.same(await reason((socket) => socket.end('HTTP/1.1 20')), { kind: 'trouble', reason: 'connection reset' })
-  t.same(await reason((socket) => socket.write('hello\r\n\r\n')), { kind: 'trouble', reason: 'malformed response' })
+  for (const malformed of ['hello', 'HTTP/1.1 000 None\r\nContent-Length: 0']) {
+    const result = await reason((socket) => socket.write(`${malformed}\r\n\r\n`))
+    t.same(result, { kind: 'trouble', reason: 'malformed response' }, malformed)
+  }
   const endless = `X-A: ${'a'.repeat(1000)}\r\n`.repeat(40)
   t.same(await reason((socket) => socket.write(`HTTP/1.1 200 OK\r\n${endless}`)), {
     kind: 'trouble',

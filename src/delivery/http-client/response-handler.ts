@@ -192,6 +192,7 @@ const reasons: Readonly<Record<string, string>> = {
   EAI_NODATA: 'name not resolved',
   UND_ERR_HEADERS_OVERFLOW: 'response head too long',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'malformed response',
+  ERR_ASSERTION: 'malformed response', // undici takes a status below 100 for a mistake of its own.
 }
 
 /** What it means that a connection or a request failed; without addresses, which would only repeat the URL. */
