@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { RunningBroker } from './running.js'
 import { runs } from './runs.js'
+import { unicodeText } from './unicode-text.js'
 
 const valid = [
   '{"contextElements":[{"type":"T","id":"E","attributes":[{"name":"a","type":"t","value":"1","metadatas":[{"name":"ID","value":"i"}]}]}],"updateAction":"APPEND"}',
@@ -29,7 +30,7 @@ const targets = [
 
 /** A text with some of its characters replaced, doubled or left out. */
 function damaged(texts: readonly string[]): fc.Arbitrary<string> {
-  const wound = fc.record({ at: fc.nat(400), cut: fc.nat(3), put: fc.string({ unit: 'binary', maxLength: 3 }) })
+  const wound = fc.record({ at: fc.nat(400), cut: fc.nat(3), put: unicodeText({ maxLength: 3 }) })
   return fc.tuple(fc.constantFrom(...texts), fc.array(wound, { maxLength: 3 })).map(([text, wounds]) =>
     wounds.reduce((whole, { at, cut, put }) => {
       const where = at % (whole.length + 1)

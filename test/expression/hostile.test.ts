@@ -4,6 +4,7 @@ import { Expressions } from '../../src/model/expression/expressions.js'
 import { Filler, filledPatch } from '../../src/model/expression/template.js'
 import { staysWithin } from '../pace.js'
 import { runs } from '../runs.js'
+import { unicodeText } from '../unicode-text.js'
 import { type Names, resultOf, scopeOf } from './given.js'
 
 const names: Names = { a: 1, s: 'heat', list: [1, 2, 3], rows: [{ n: 1 }, { n: 2 }], o: { k: { k: 1 } }, nil: null }
@@ -18,7 +19,7 @@ const transformations = ['|len', "|split('')", '|toString', '|toJson', '|arrSum'
 
 const tokens = fc.array(fc.constantFrom(...words, ...signs, ...brackets, ...transformations), { maxLength: 60 })
 const nearlyRight = tokens.map((parts) => parts.join(''))
-const anything = fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), nearlyRight)
+const anything = fc.oneof(unicodeText({ maxLength: 200 }), nearlyRight)
 
 test('whatever the text, there is a result, a JSON value, and the same again', async (t) => {
   fc.assert(

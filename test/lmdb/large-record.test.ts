@@ -11,16 +11,14 @@ import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { attribute, entity } from '../context/given-entity.js'
 import { command, given, matcher, metadata, noWords, storeSettings, takeTurn, versions } from '../given.js'
 import { meetings, runs } from '../runs.js'
+import { unicodeText } from '../unicode-text.js'
 
-const key = fc.oneof(
-  fc.constantFrom('a', 'b', '7', '10', 'ä"\\', '__proto__', '', '\u2028'),
-  fc.string({ unit: 'binary' }),
-)
+const key = fc.oneof(fc.constantFrom('a', 'b', '7', '10', 'ä"\\', '__proto__', '', '\u2028'), unicodeText())
 const value = fc.letrec<{ value: Value }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
     fc.constantFrom<Value>(null, true, 'x', '"\\', '\ud800', '\n', 1e21, -0.5, 0, [], {}),
-    fc.string({ unit: 'binary' }),
+    unicodeText(),
     fc.array(tie('value'), { maxLength: 5 }),
     fc.dictionary(key, tie('value'), { maxKeys: 5, noNullPrototype: true }),
   ),

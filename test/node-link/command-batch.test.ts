@@ -18,6 +18,7 @@ import type { Command, Reply } from '../../src/partition/turn/commands.js'
 import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import { at, command, given, id, origin, root, tenant, type } from '../given.js'
 import { runs } from '../runs.js'
+import { unicodeText } from '../unicode-text.js'
 
 /** Every kind, and every form that the members of each have. */
 const commands: readonly Command[] = [
@@ -128,7 +129,7 @@ test('later outcomes come out of their body as they were put in, with the comman
 })
 
 test('texts of any characters come out of a frame as they were put in', async (t) => {
-  const text = fc.string({ unit: 'binary', maxLength: 20 })
+  const text = unicodeText({ maxLength: 20 })
   fc.assert(
     fc.property(text, fc.array(text, { maxLength: 8 }), (whole, bodies) => {
       assert.deepEqual(parseFrame(frameOf({ text: whole, bodies })), { ok: true, value: { text: whole, bodies } })

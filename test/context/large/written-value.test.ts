@@ -8,13 +8,14 @@ import { parseBatch } from '../../../src/api/ngsi2/parse/entities.js'
 import type { Value } from '../../../src/model/context/entity.js'
 import { textWritten, writeInSteps } from '../../../src/model/context/large/written-value.js'
 import { atOnce, type Steps } from '../../../src/slices.js'
+import { unicodeText } from '../../unicode-text.js'
 
 const compound = fc
   .letrec<{ value: Value }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 3 },
       fc.constantFrom<Value>(null, true, '', '"\\', '\ud800', '\u2028', -0, 1e21, [], {}),
-      fc.string({ unit: 'binary' }),
+      unicodeText(),
       fc.array(tie('value'), { maxLength: 5 }),
       fc.dictionary(fc.constantFrom('b', 'a', '7', '10', '"', '__proto__', '\ud800'), tie('value'), { maxKeys: 5 }),
     ),

@@ -13,9 +13,10 @@ import type { Attribute, ServicePath, Tenant } from '../../../src/model/context/
 import type { GivenAttribute } from '../../../src/model/context/update.js'
 import type { Subscription, SubscriptionId } from '../../../src/model/subscription/subscription.js'
 import type { Milliseconds } from '../../../src/time.js'
+import { unicodeText } from '../../unicode-text.js'
 import { attribute, entity, givenAttribute } from '../given.js'
 
-const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.string({ maxLength: 5 }), fc.constant('ID'))
+const text = fc.oneof(unicodeText({ maxLength: 5 }), fc.string({ maxLength: 5 }), fc.constant('ID'))
 
 const array = { asObject: false }
 const object = { asObject: true }
