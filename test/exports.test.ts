@@ -8,33 +8,35 @@ const tests = sourcesOf('test', 'bench')
 /** The whole turn of a partition in one step, as tests and benchmarks take it. */
 const forTests = new Set(['takeTurn'])
 
-/** The files that each source imports from, as paths from the root without their endings. */
-const importsOf = new Map(
-  [...sources, ...tests].map(({ path, code }) => [
-    path,
-    new Set([...code.matchAll(/['"](\.{1,2}\/[^'"]+)\.js['"]/g)].map(([, to = '']) => join(dirname(path), to))),
-  ]),
-)
+/** Which of these sources import from each file, by its path from the root without its ending. */
+function importersIn(importing: readonly Source[]): ReadonlyMap<string, ReadonlySet<Source>> {
+  const importers = new Map<string, Set<Source>>()
+  for (const source of importing) {
+    for (const [, to = ''] of source.code.matchAll(/['"](\.{1,2}\/[^'"]+)\.js['"]/g)) {
+      const path = join(dirname(source.path), to)
+      importers.set(path, (importers.get(path) ?? new Set()).add(source))
+    }
+  }
+  return importers
+}
+
+const [importers, testImporters] = [importersIn(sources), importersIn(tests)]
 
 /** The scripts that make pages and programs import from what was compiled. */
 const scripts = scriptTexts()
 
-function imports({ path, code }: Source, name: string, from: string): boolean {
-  const isImported = importsOf.get(path)?.has(from.replace(/\.tsx?$/, '')) === true
-  return path !== from && isImported && new RegExp(`\\b${name}\\b`).test(code)
-}
-
 test('each value that is exported is used by another file, and not by tests only', async (t) => {
   const declared = /^export (?:async )?(?:abstract )?(?:function\*?|const|class) (\w+)/gm
   for (const source of sources) {
+    const module = source.path.replace(/\.tsx?$/, '')
     for (const [, name = ''] of source.code.matchAll(declared)) {
-      const compiled = `dist/${source.path.replace(/\.tsx?$/, '')}.js`
+      const word = new RegExp(`\\b${name}\\b`)
+      const isIn = (by: ReadonlySet<Source> = new Set()) => Array.from(by).some(({ code }) => word.test(code))
       const used =
-        sources.some((other) => imports(other, name, source.path)) ||
-        scripts.some((text) => text.includes(compiled) && new RegExp(`\\b${name}\\b`).test(text))
-      const usedHere = source.code.split(new RegExp(`\\b${name}\\b`)).length > 2
-      const tested = tests.some((other) => imports(other, name, source.path))
-      t.ok(used || (tested && (usedHere || forTests.has(name))), `${name} of ${source.path}`)
+        isIn(importers.get(module)) || scripts.some((text) => text.includes(`dist/${module}.js`) && word.test(text))
+      const usedByTestsOnly = () =>
+        isIn(testImporters.get(module)) && (source.code.split(word).length > 2 || forTests.has(name))
+      t.ok(used || usedByTestsOnly(), `${name} of ${source.path}`)
     }
   }
 })

@@ -20,15 +20,18 @@ const allowed: Readonly<Record<string, string>> = {
 /** What lets time pass: names of `node:timers/promises`, whatever they are called where they are used. */
 const timers: ReadonlySet<string> = new Set(['setTimeout', 'setImmediate', 'setInterval', 'nextTick', 'waitForTimeout'])
 
-/** A source without such a loop is not worth parsing. */
-const suspicious = /\bwhile \(|\bdo\b|\bfor \((?!const [^=]* of )/
+/** A source without such a loop, or with nothing for its `for` to pause by, is not worth parsing. */
+const suspicious = /\bwhile \(|^\s*do\b/m
+const suspiciousFor = /\bfor \((?!const [^=]* of )/
+const pauses = new RegExp([...timers].join('|'))
 
 /**
  * The loops of a source that wait: a `while` or `do` that awaits anything, and a `for` that awaits a pause and is not over after a number
  * of rounds, whatever happens in them. What goes on until `isOver` is a load, which the test ends itself.
  */
 function waitsIn(text: string): readonly string[] {
-  if (!suspicious.test(text) || !text.includes('await ')) return []
+  const isSuspicious = suspicious.test(text) || (suspiciousFor.test(text) && pauses.test(text))
+  if (!isSuspicious || !text.includes('await ')) return []
   const source = ts.createSourceFile('source.tsx', text, ts.ScriptTarget.Latest, true)
   const pausing = pausingNames(source)
   const found: string[] = []
