@@ -19,6 +19,9 @@ const idleShare = 0.2
 const idleLooks = 3
 const look_ms = 60
 
+/** The flags of the broker that most tests share. */
+const usual = ['-multiservice', '-partitions', '3', '-httpThreads', '2']
+
 /** How many tenants were given to tests. */
 let tenants = 0
 
@@ -30,7 +33,7 @@ export interface Reply {
 }
 
 /** What a broker, or a tenant of one, is asked. */
-export type Requests = Pick<RunningBroker, 'send' | 'update'>
+export type Requests = Pick<RunningBroker, 'send' | 'update' | 'writes'>
 
 /** How the program is started, beside its flags. */
 export interface Surroundings {
@@ -90,10 +93,10 @@ export class RunningBroker {
   }
 
   /**
-   * The broker of all tests of this process that want the same flags, each of them in a tenant of its own (`stranger`): it starts for
-   * the first one, and ends with the process.
+   * The broker of all tests of this process that want the same flags, each of them in tenants of its own: it starts for the first one, and
+   * ends with the process.
    */
-  static shared(flags: readonly string[]): Promise<RunningBroker> {
+  static shared(flags: readonly string[] = usual): Promise<RunningBroker> {
     const key = flags.join(' ')
     const running = shared.get(key) ?? RunningBroker.#startShared(flags)
     shared.set(key, running)
@@ -102,12 +105,16 @@ export class RunningBroker {
 
   /** A tenant that nobody else uses, at a broker that tests of this process share. */
   static async tenant(): Promise<Requests> {
-    const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+    const broker = await RunningBroker.shared()
     tenants += 1
     const service = { 'Fiware-Service': `own_${tenants}` }
     const send: Requests['send'] = (method, path, body, headers) =>
       broker.send(method, path, body, { ...service, ...headers })
-    return { send, update: (action, ...elements) => send('POST', '/v1/updateContext', updateBody(action, elements)) }
+    return {
+      send,
+      update: (action, ...elements) => send('POST', '/v1/updateContext', updateBody(action, elements)),
+      writes: (what) => broker.writes(what),
+    }
   }
 
   static async #startShared(flags: readonly string[]): Promise<RunningBroker> {

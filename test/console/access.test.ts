@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import { t as root, type Test, test } from 'tap'
 import type { LiveHello } from '../../src/api/console/live-frame.js'
+import { EventReader } from '../event-reader.js'
 import { type Described, described, targetOf } from '../openapi/given-description.js'
 import { RunningBroker } from '../running.js'
 
@@ -58,10 +59,10 @@ async function checkAll(
 const isOfMachines = ({ path }: Described) => path === polledByMachines
 
 test('what the broker serves beside the interfaces for clients is known here, route by route', async (t) => {
-  const broker = await RunningBroker.start(t)
-  const { text } = await broker.send('GET', '/admin/live')
-  const [, data = ''] = /^data: (.*)$/m.exec(text) ?? []
-  const hello: LiveHello = JSON.parse(data)
+  const broker = await RunningBroker.shared()
+  const viewer = await EventReader.open(`${broker.url}/admin/live`)
+  const hello = (await viewer.json('hello')) as LiveHello
+  viewer.close()
   const served = hello.routes.map(({ name }) => name).filter((name) => name.startsWith('/') && !forClients.test(name))
   const unknown = served.filter((name) => !operations.some(({ path }) => plain(path) === plain(name)))
   t.ok(served.length > 30, `${served.length} routes`)

@@ -1,9 +1,9 @@
-import { t as root, test } from 'tap'
+import { test } from 'tap'
 import { FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 
-const broker = await RunningBroker.start(root)
+const broker = await RunningBroker.shared()
 
 interface Attempt {
   readonly result: string

@@ -3,7 +3,7 @@ import { EventReader } from '../event-reader.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 
-const broker = await RunningBroker.start(root, ['-httpThreads', '2', '-partitions', '2', '-multiservice'])
+const broker = await RunningBroker.shared()
 
 async function tail(query: string): Promise<EventReader> {
   const reader = await EventReader.open(`${broker.url}/admin/log/tail?${query}`)

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { t as root, test } from 'tap'
 import { FarEnd, type Responder, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
@@ -5,7 +6,12 @@ import { Client } from '../wire/client.js'
 
 // A provider that answers late, on a machine that stands still, is none that fails.
 const flags = ['-multiservice', '-httpThreads', '2', '-httpTimeout', '60000', '-cprAnswerMaxSize', '200000']
-const broker = await RunningBroker.start(root, flags)
+const folder = root.testdir()
+const broker = await RunningBroker.startOn(root, join(folder, 'patient'), flags)
+
+/** One that soon takes a provider for silent, and passes little on. */
+const impatientFlags = ['-multiservice', '-httpTimeout', '1000', '-cprForwardLimit', '2']
+const impatient = await RunningBroker.startOn(root, join(folder, 'impatient'), impatientFlags)
 
 const unknown = { error: 'NotFound', description: 'The requested entity has not been found. Check type and id' }
 const noise = { type: 'Number', value: 58, metadata: {} }
@@ -292,7 +298,7 @@ const endless: readonly (readonly [string, Responder])[] = [
 ]
 
 test('a provider that does not answer in time is missing [NGSIv2 subscriptions 11.2, 11.4]', async (t) => {
-  const city = new City(await RunningBroker.start(t, ['-multiservice', '-httpTimeout', '100']))
+  const city = new City(impatient)
   const ill = await FarEnd.listen(t)
   await city.registers(ill.url('/v2'), { id: 'Lane-1', type: 'Street' })
   for (const [what, response] of endless) {
@@ -518,13 +524,9 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
 })
 
 test('the response to an update that a provider has failed names the provider and what happened', async (t) => {
-  const [quick, gone, silent] = [
-    await RunningBroker.start(t, ['-multiservice', '-httpTimeout', '1000']),
-    await FarEnd.listen(t),
-    await FarEnd.listen(t, () => undefined),
-  ]
+  const [gone, silent] = [await FarEnd.listen(t), await FarEnd.listen(t, () => undefined)]
   await gone.close()
-  const city = new City(quick)
+  const city = new City(impatient)
   await city.holds({ ...street, lamp })
   for (const [url, shown, reason] of [
     [gone.url(''), `${gone.url('')}/`, 'connection refused'],
@@ -593,8 +595,7 @@ test('requests of NGSIv2 reach providers that NGSIv1 registered, in its form [NG
 })
 
 test('no more is passed on for one request than -cprForwardLimit says, in however many rounds [NGSIv2 subscriptions 11.4]', async (t) => {
-  const limited = await RunningBroker.start(t, ['-multiservice', '-cprForwardLimit', '2'])
-  const [city, provider] = [new City(limited), await FarEnd.listen(t)]
+  const [city, provider] = [new City(impatient), await FarEnd.listen(t)]
   for (const at of [1, 2, 3, 4]) await city.registers(provider.url(`/${at}`), { id: `S${at}`, type: 'Street' })
   provider.respond = ({ body }, response) => response.end(JSON.stringify(JSON.parse(body).entities))
   const ids = async (parameters: string) => (await city.send('GET', `/v2/entities?type=Street${parameters}`)).text

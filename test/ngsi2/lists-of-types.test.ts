@@ -1,10 +1,10 @@
-import { t as root, test } from 'tap'
+import { test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { attribute, Client, ID } from '../wire/client.js'
+import { attribute, ID, tenantClient } from '../wire/client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-ngsiv1Autocast'])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2', '-ngsiv1Autocast'])
 
-const client = new Client(broker, 'types')
+const client = tenantClient(broker)
 await client.given(
   { id: 'V1', type: 'Vat', attributes: [attribute('heat', 'Float', '1'), attribute('lid', '', 'open')] },
   { id: 'V2', type: 'Vat', attributes: [attribute('heat', 'Number', '1'), attribute('lid', '', { a: 'b' })] },
@@ -54,7 +54,7 @@ test('one type is shown without its name [NGSIv2 context 13]', async (t) => {
 })
 
 test('an attribute that changes its type, or goes, does so in its type [NGSIv2 context 13]', async (t) => {
-  const changing = new Client(broker, 'changing')
+  const changing = tenantClient(broker)
   const heat = (type: string) => [attribute('heat', type, '1')]
   await changing.given({ id: 'A', type: 'Vat', attributes: heat('X') }, { id: 'B', type: 'Vat', attributes: heat('X') })
   const shown = (count: number, ...types: readonly string[]) => [200, { attrs: { heat: { types } }, count }]

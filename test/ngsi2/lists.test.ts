@@ -1,15 +1,8 @@
-import { t as root, test } from 'tap'
+import { test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { attribute, Client, raw } from '../wire/client.js'
+import { attribute, raw, tenantClient } from '../wire/client.js'
 
-const broker = await RunningBroker.start(root, [
-  '-multiservice',
-  '-partitions',
-  '3',
-  '-httpThreads',
-  '2',
-  '-ngsiv1Autocast',
-])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2', '-ngsiv1Autocast'])
 
 function vat(id: string, type: string, values: Readonly<Record<string, unknown>>) {
   const kinds: Readonly<Record<string, string>> = { heat: 'Number', seen: 'DateTime' }
@@ -20,7 +13,7 @@ function vat(id: string, type: string, values: Readonly<Record<string, unknown>>
   }
 }
 
-const client = new Client(broker, 'lists')
+const client = tenantClient(broker)
 const seen = '2031-03-01T10:30+02:00'
 await client.given(vat('Vat1', 'Vat', { heat: '61', lid: 'open', seen }))
 await client.given(vat('Vat2', 'Vat', { heat: '20', lid: 'shut' }))
@@ -180,7 +173,7 @@ test('a value is JSON when it is compound, else plain text [NGSIv2 context 9.3]'
 })
 
 test('places are asked for by three parameters, or by an expression [NGSIv2 context 10.4]', async (t) => {
-  const sites = new Client(broker, 'sites')
+  const sites = tenantClient(broker)
   const site = (id: string, coordinates: string) => ({
     id,
     type: 'Site',

@@ -48,11 +48,11 @@ test('no payload that is read at once may be nested deeper than 200 levels, wher
 })
 
 test('hundreds of deeply nested templates are refused by every front end, which answer as before', async (t) => {
-  const broker = await RunningBroker.start(t, ['-httpThreads', '2'])
+  const broker = await RunningBroker.shared()
   const subscribe = async (kind: 'httpCustom' | 'mqttCustom', levels: number): Promise<string> => {
     const response = await fetch(`${broker.url}/v2/subscriptions`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', Connection: 'close' },
+      headers: { 'Content-Type': 'application/json', Connection: 'close', 'Fiware-Service': 'nesting' },
       body: notified(kind, `"json":${nested(levels)}`),
       signal: AbortSignal.timeout(20_000),
     })

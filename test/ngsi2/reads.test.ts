@@ -1,15 +1,15 @@
-import { t as root, test } from 'tap'
+import { test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { attribute, Client } from '../wire/client.js'
+import { attribute, tenantClient } from '../wire/client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-httpThreads', '2'])
+const broker = await RunningBroker.shared()
 
 const heat = { type: 'Number', value: '61', metadata: {} }
 const unknown = { error: 'NotFound', description: 'The requested entity has not been found. Check type and id' }
 const ambiguous = { error: 'TooManyResults', description: 'More than one matching entity. Please refine your query' }
 
 test('one entity is shown with or without id and type [NGSIv2 context 8.3]', async (t) => {
-  const client = new Client(broker, 'one')
+  const client = tenantClient(broker)
   await client.given({ type: 'Vat', id: 'Vat1', attributes: [attribute('heat', 'Number', '61')] })
   for (const round of ['first', 'from what was read before']) {
     t.strictSame(await client.request('GET', '/v2/entities/Vat1'), [200, { id: 'Vat1', type: 'Vat', heat }], round)
@@ -25,7 +25,7 @@ test('one entity is shown with or without id and type [NGSIv2 context 8.3]', asy
 })
 
 test('an id without a type means the one entity of that id [NGSIv2 context 2.1, 5]', async (t) => {
-  const client = new Client(broker, 'several')
+  const client = tenantClient(broker)
   await client.given({ type: 'Vat', id: 'A' }, { type: 'Tub', id: 'A' }, { type: '', id: 'B' })
   await client.givenIn('/brew', { type: 'Vat', id: 'C' })
   await client.givenIn('/cellar', { type: 'Vat', id: 'C' })
@@ -47,7 +47,7 @@ test('an id without a type means the one entity of that id [NGSIv2 context 2.1, 
 })
 
 test('one attribute is shown by itself [NGSIv2 context 9.1]', async (t) => {
-  const client = new Client(broker, 'attribute')
+  const client = tenantClient(broker)
   const metadatas = [{ name: 'unit', type: 'Text', value: 'C' }]
   await client.given({ type: 'Vat', id: 'Vat1', attributes: [{ ...attribute('heat', 'Number', '61'), metadatas }] })
   const unit = { type: 'Text', value: 'C' }

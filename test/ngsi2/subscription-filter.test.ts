@@ -3,7 +3,7 @@ import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice'])
+const broker = await RunningBroker.tenant()
 const end = await FarEnd.listen(root, responding(200))
 const other = 'http://other.example:8080/inbox'
 

@@ -201,7 +201,7 @@ test('what is made before a pause waits for its end; what happens during it is n
 })
 
 test('too many failures in a row make a subscription inactive, and nothing is lost by it', async (t) => {
-  const w = await watchedAt(t, await RunningBroker.start(t), { notification: { maxFailsLimit: 2 } })
+  const w = await watched(t, { notification: { maxFailsLimit: 2 } })
   w.end.respond = responding(500)
   await update(w.broker, 'APPEND', { heat: '1' })
   const shown = async () => (await w.broker.send('GET', `/v2/subscriptions/${w.id}`)).text
@@ -246,17 +246,22 @@ test('subscriptions of both interfaces are listed, paged, counted, changed and r
 })
 
 test('a custom notification that comes back as an update of its entity notifies nobody', async (t) => {
-  const w = await watchedAt(t, await RunningBroker.start(t))
+  const w = await watched(t)
   const correlator = 'round-1'
   const put = (heat: number, headers: Record<string, string>) =>
-    w.broker.send('POST', '/v2/entities?options=upsert', { id: 'Vat-1', type: 'Vat', heat: { value: heat } }, headers)
+    w.broker.send(
+      'POST',
+      '/v2/entities?options=upsert',
+      { id: 'Vat-Loop', type: 'Vat', heat: { value: heat } },
+      headers,
+    )
   t.equal((await put(1, { 'Fiware-Correlator': correlator })).status, 204)
   const custom = { 'Ngsiv2-AttrsFormat': 'custom' }
   t.equal((await put(2, { ...custom, 'Fiware-Correlator': `${correlator}; cbnotif=1` })).status, 204)
   t.equal((await put(3, { ...custom, 'Fiware-Correlator': 'another' })).status, 204)
   const values = (await bodiesOf(w, 2)).map((body) => JSON.stringify(body).match(/"value":(\d)/)?.[1])
   t.same(values, ['1', '3'])
-  await w.broker.writes(/"lvl":"WARN".*notification loop/)
+  await w.broker.writes(/"lvl":"WARN".*notification loop detected: the update of Vat-Loop /)
 })
 
 test('a change through NGSIv1 sends the present state in the form of NGSIv2', async (t) => {

@@ -19,12 +19,12 @@ const secondLocation = {
 }
 
 test('entities and attributes are written by every operation, and each refusal has its response [NGSIv2 context 8, 9, 11]', async (t) => {
-  const broker = await RunningBroker.start(t, ['-partitions', '2'])
+  const broker = await RunningBroker.shared()
   const send = async ({ verb, path, body, headers = {} }: Sent) => {
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
     const response = await fetch(`${broker.url}/v2${path}`, {
       method: verb,
-      headers: { ...type, ...headers },
+      headers: { 'Fiware-Service': 'writes', ...type, ...headers },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()

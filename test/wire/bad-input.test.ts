@@ -2,7 +2,7 @@ import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { attribute, errorCode, holds, orionError, type Row, statusCode, tenantClient } from './client.js'
 
-const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared()
 
 const entity = '/v1/contextEntities/x'
 const single = '/v1/contextEntities/x/attributes/y'

@@ -2,7 +2,7 @@ import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { type Client, tenantClient } from './client.js'
 
-const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared()
 
 /** The same payload, which the front end reads: it is long, and has an escape, so that its elements are not scanned. */
 function readHere(body: string): string {

@@ -1,4 +1,4 @@
-import { type Test, test } from 'tap'
+import { t as root, type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
 import {
   attribute,
@@ -14,6 +14,9 @@ import {
   status,
   tenantClient,
 } from './client.js'
+
+/** A broker with two options that do not meet. */
+const both = await RunningBroker.start(root, ['-multiservice', '-ngsiv1Autocast', '-strictNgsiv1Ids'])
 
 const everything = { entities: [{ id: '.*', isPattern: 'true' }] }
 
@@ -45,8 +48,7 @@ async function keepsTexts(t: Test, broker: RunningBroker): Promise<void> {
 }
 
 test('-ngsiv1Autocast stores texts by the type of their attribute [context 3.4]', async (t) => {
-  const broker = await RunningBroker.start(t, ['-multiservice', '-ngsiv1Autocast'])
-  await keepsTexts(t, broker)
+  await keepsTexts(t, both)
   for (const [type, written, read] of [
     ['Number', '5', 5],
     ['Number', '-1.50', -1.5],
@@ -63,7 +65,7 @@ test('-ngsiv1Autocast stores texts by the type of their attribute [context 3.4]'
     ['number', '5', '5'],
     ['Number', ['5'], ['5']],
   ] as const) {
-    const client = tenantClient(broker)
+    const client = tenantClient(both)
     await client.given({ id: 'x', attributes: [attribute('a', type, written)] })
     t.strictSame(await client.held('x'), [shown('x', '', attribute('a', type, read))], `${type} ${written}`)
     await client.given(
@@ -76,7 +78,7 @@ test('-ngsiv1Autocast stores texts by the type of their attribute [context 3.4]'
       `${type} ${written} by the stored type`,
     )
   }
-  const client = tenantClient(broker)
+  const client = tenantClient(both)
   await client.given(
     { id: 'x', attributes: [attribute('a', 'Number', '21')] },
     { id: 'y', attributes: [attribute('a', 'Text', '21')] },
@@ -88,7 +90,6 @@ test('-ngsiv1Autocast stores texts by the type of their attribute [context 3.4]'
 })
 
 test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', async (t) => {
-  const broker = await RunningBroker.start(t, ['-multiservice', '-strictNgsiv1Ids'])
   const illegal = errorCode(400, 'Illegal value for JSON field')
   const update = (element: object) => ({ contextElements: [element], updateAction: 'APPEND' })
   for (const character of [' ', '\t', '\u007f', 'é', '&', '?', '/', '#']) {
@@ -101,7 +102,7 @@ test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', asyn
       200,
       response,
     ]
-    await holds(t, tenantClient(broker), [
+    await holds(t, tenantClient(both), [
       row('id', { id: bad }, illegal),
       row('type', { id: 'x', type: bad }, illegal),
       row('attribute name', { id: 'x', attributes: [attribute(bad, '', '1')] }, illegal),
@@ -110,7 +111,7 @@ test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', asyn
       row('metadata type', { id: 'x', attributes: [attribute('a', '', '1', metadata('m', bad, '1'))] }, illegal),
       ['selector type', 'POST', '/v1/queryContext', { entities: [{ id: 'x', type: bad }] }, 200, illegal],
     ])
-    const client = tenantClient(broker)
+    const client = tenantClient(both)
     const free = { id: 'x', attributes: [attribute('a', '', bad, metadata('m', '', bad))] }
     await client.given(free)
     t.strictSame(
@@ -122,7 +123,7 @@ test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', asyn
 })
 
 test('without -strictNgsiv1Ids ids, names and types may have any other character [context 4.1]', async (t) => {
-  const broker = await RunningBroker.start(t, ['-multiservice', '-partitions', '2', '-httpThreads', '2'])
+  const broker = await RunningBroker.shared()
   await keepsTexts(t, broker)
   const client = tenantClient(broker)
   const odd = 'a b&?/#é\t'

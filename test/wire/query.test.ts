@@ -16,7 +16,7 @@ import {
   WGS84,
 } from './client.js'
 
-const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared()
 
 const all = [{ id: '.*', isPattern: 'true' }]
 const level = (value: unknown, ...m: readonly unknown[]) => attribute('level', 'percent', value, ...m)

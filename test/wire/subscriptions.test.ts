@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { test } from 'tap'
+import { t as root, test } from 'tap'
 import { FarEnd, responding } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { attribute, type Client, tenantClient } from './client.js'
 
-const broker = await RunningBroker.shared([
+const broker = await RunningBroker.start(root, [
   ...['-multiservice', '-partitions', '3', '-httpThreads', '2', '-httpTimeout', '60000'],
   ...['-notifRetryMin', '50', '-notifRetryMax', '100', '-notifDeny', '127.0.0.7,*.evil.example'],
 ])

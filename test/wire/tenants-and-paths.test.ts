@@ -16,7 +16,7 @@ import {
   tenantClient,
 } from './client.js'
 
-const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared()
 
 const level = attribute('level', 'percent', '64')
 const all = { entities: [{ id: '.*', isPattern: 'true' }] }

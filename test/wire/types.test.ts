@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { attribute, holds, ID, ok, type Row, status, statusCode, tenantClient } from './client.js'
 
-const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared()
 
 const named = (...names: readonly string[]) => names.map((name) => attribute(name, '', '1'))
 const get = (rule: string, path: string, response: unknown, headers = {}): Row => [

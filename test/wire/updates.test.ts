@@ -17,7 +17,7 @@ import {
   WGS84,
 } from './client.js'
 
-const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared()
 
 const level = attribute('level', 'percent', '64')
 const light = attribute('light', 'lux', '3')

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { attribute, ID, metadata, shown, tenantClient, WGS84 } from './client.js'
 
-const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared()
 
 test('a scalar is stored as the text that was written [context 3.1, 3.2, 3.3]', async (t) => {
   for (const [written, read] of [
