@@ -182,13 +182,13 @@ export class LoopSteps {
   /** Checks for long steps until the function that it gives is called. */
   watch(): () => void {
     let looked_ms = performance.now()
-    let usage = process.cpuUsage()
+    let used_ms = processUsed_ms()
     const look = (): void => {
       const now_ms = performance.now()
-      const used = process.cpuUsage(usage)
-      this.#look(now_ms - looked_ms - look_ms, (used.user + used.system) / 1000)
+      const before_ms = used_ms
+      used_ms = processUsed_ms()
+      this.#look(now_ms - looked_ms - look_ms, used_ms - before_ms)
       looked_ms = now_ms
-      usage = process.cpuUsage()
     }
     const timer = setInterval(look, look_ms).unref()
     return () => clearInterval(timer)
@@ -223,6 +223,12 @@ export class LoopSteps {
       ? 'unnamed work'
       : `unnamed work, after ${this.#last.stepName}, ${this.#last.step_bytes} bytes`
   }
+}
+
+/** The processor time of all threads of this process. */
+function processUsed_ms(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
 /** How often the main thread checks for steps that were too long. */
