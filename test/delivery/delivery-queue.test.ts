@@ -437,7 +437,8 @@ test('a batch of acks has the stats of its notices, not of those that leave in a
   }
 })
 
-test('acks are gathered for 20 ms, or until there are many', async (t) => {
+/** A queue with a receiver: `accept` has a notice come and go, and `offered` tells how many leave in the batch of acks that is offered. */
+function accepting() {
   const tested = new QueueUnderTest()
   const id = subscriptionId(1)
   tested.queue.put(recipient(id, 'http://receiver.example/in'))
@@ -447,6 +448,11 @@ test('acks are gathered for 20 ms, or until there are many', async (t) => {
     if (attempt !== undefined) tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
   }
   const offered = (): number | undefined => tested.offered(0)?.flatMap(({ gone }) => gone).length
+  return { tested, accept, offered }
+}
+
+test('acks are gathered for 20 ms, or until there are many', async (t) => {
+  const { tested, accept, offered } = accepting()
   for (const key of ['a', 'b']) accept(key)
   tested.clock.advance(19)
   t.equal(offered(), undefined)
@@ -468,15 +474,7 @@ test('acks are gathered for 20 ms, or until there are many', async (t) => {
 })
 
 test('acks that come while a batch is under way are gathered for 20 ms as well, and go as soon as that one has ended', async (t) => {
-  const tested = new QueueUnderTest()
-  const id = subscriptionId(1)
-  tested.queue.put(recipient(id, 'http://receiver.example/in'))
-  const accept = (key: string): void => {
-    tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key } })
-    const attempt = tested.queue.next()
-    if (attempt !== undefined) tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
-  }
-  const offered = (): number | undefined => tested.offered(0)?.flatMap(({ gone }) => gone).length
+  const { tested, accept, offered } = accepting()
   accept('a')
   tested.clock.advance(20)
   t.equal(offered(), 1)
