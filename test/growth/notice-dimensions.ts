@@ -186,8 +186,6 @@ export const heldExpressions: readonly Dimension[] = [
       ),
     sent: (size) => adding(many(size, (at) => ofOne(attribute('a1', `"${size}-${at}"`)))),
     expects: done,
-    // What it tells is what others wait; its work is twice that of a half, and more beside other tests.
-    known: { growth: 4, wait_ms: 220 },
   },
   {
     name: `numbers that 64 expressions \${a|arrMed} read`,

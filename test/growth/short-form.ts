@@ -17,6 +17,7 @@ const always: ReadonlySet<string> = new Set([
   'ranges without case in idPattern',
   'length of a group that is repeated a thousand times in idPattern',
   'subscriptions with templates that hear of an entity with 5000 attributes',
+  'letters that 16 expressions ${a|len} read',
   'numbers that 64 expressions ${a|arrMed} read',
   'updates that 100 long conditions are compared with',
   'length of 20 expressions of +1',

@@ -201,6 +201,14 @@ for (const [of, parts] of [
   })
 }
 
+test('an entity of which nothing is taken is not there', (t) => {
+  const entities = new ReceivedEntities()
+  const attributes = Array.from({ length: maxAttributes + 1 }, (_, at) => attribute(at))
+  t.notOk(entities.add({ ...about, attributes }))
+  t.same(atOnce(entities.behind([])), [])
+  t.end()
+})
+
 function metadata(count: number, value: Value = ''): readonly Metadata[] {
   return Array.from({ length: count }, (_, at) => ({ name: `m${at}`, type: '', value }))
 }

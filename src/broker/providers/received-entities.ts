@@ -13,8 +13,9 @@ export class ReceivedEntities {
   add(element: ShownEntity): boolean {
     const key = entityKey(element)
     const entity = this.#entities.get(key) ?? new ReceivedEntity(element)
+    if (!entity.add(element.attributes)) return false
     this.#entities.set(key, entity)
-    return entity.add(element.attributes)
+    return true
   }
 
   /** The entities held here with what was received of them, and behind them the others. */
