@@ -4,8 +4,8 @@ import { type EntityInScope, namesOf } from '../../src/model/expression/scope.js
 const entity: EntityInScope = {
   ...{ id: 'Vat-3', type: 'Vat', service: 'plant', servicePath: '/hall', authToken: 'tok' },
   attributes: [
-    { name: 'heat', value: () => 71.5, metadata: [{ name: 'probe', value: () => 'top' }] },
-    { name: 'service', value: () => null, metadata: [] },
+    { name: 'heat', value: () => 71.5, metadata: () => [['probe', 'top']] },
+    { name: 'service', value: () => null, metadata: () => [] },
   ],
 }
 
@@ -22,7 +22,7 @@ test('attributes, identification, and what came with the request are names', asy
 
 test('an attribute hides what came with the request, but neither identification nor metadata', async (t) => {
   const names = ['service', 'servicePath', 'authToken', 'id', 'type', 'metadata']
-  const attributes = names.map((name) => ({ name, value: () => 'mine', metadata: [] }))
+  const attributes = names.map((name) => ({ name, value: () => 'mine', metadata: () => [] }))
   const lookUp = namesOf({ ...entity, attributes })
   t.strictSame(names.slice(0, 5).map(lookUp), ['mine', 'mine', 'mine', 'Vat-3', 'Vat'])
   t.strictSame(lookUp('metadata'), Object.fromEntries(names.map((name) => [name, {}])))

@@ -13,8 +13,6 @@ export interface Dimension {
   readonly expects: RegExp
   /** Where the work is to be done once, and would grow in proportion also if it was done each time: the most processor time of the whole. */
   readonly work_ms?: number
-  /** What the short form lets pass where it is more than it should be: how many times as long as a half, and what others wait. */
-  readonly known?: { readonly growth: number; readonly wait_ms: number }
 }
 
 /** A dimension that is the number of items of a list in a body or target. */

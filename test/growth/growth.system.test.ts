@@ -56,20 +56,18 @@ async function grownTo(t: Test, broker: GrownBroker, dimension: Dimension): Prom
     const isWorth = whole.work_ms >= worthMeasuring_ms
     const half = isWorth ? await measured(t, broker, dimension, Math.floor(dimension.most / 2)) : undefined
     // Both of one moment: a processor that others share is not always as fast.
-    if (best === undefined || growth(dimension, { half, whole }) < growth(dimension, best)) best = { half, whole }
+    if (best === undefined || growth({ half, whole }) < growth(best)) best = { half, whole }
     wait_ms = Math.min(wait_ms, whole.wait_ms)
-    const calm_ms = isLong ? mostWait_ms : (dimension.known?.wait_ms ?? mostWait_ms)
-    const limit_ms = calm_ms * (wait_ms <= calm_ms ? 1 : await slowness(broker))
+    const limit_ms = mostWait_ms * (wait_ms <= mostWait_ms ? 1 : await slowness(broker))
     const grown = { half: best.half, whole: { ...best.whole, wait_ms }, limit_ms }
-    if (tried === tries || (growth(dimension, grown) <= 1 && wait_ms <= limit_ms)) return grown
+    if (tried === tries || (growth(grown) <= 1 && wait_ms <= limit_ms)) return grown
   }
 }
 
 /** How many times as long the whole takes as half of it, of what is let pass; 0 where that is too little for a comparison. */
-function growth({ known }: Dimension, { half, whole }: Pick<Grown, 'half' | 'whole'>): number {
+function growth({ half, whole }: Pick<Grown, 'half' | 'whole'>): number {
   if (half === undefined) return 0
-  const most = isLong ? mostGrowth : (known?.growth ?? mostGrowth)
-  return whole.work_ms / Math.max(most * half.work_ms, worthMeasuring_ms)
+  return whole.work_ms / Math.max(mostGrowth * half.work_ms, worthMeasuring_ms)
 }
 
 /**
@@ -97,10 +95,7 @@ test('what takes long grows no faster than its size, and nobody else waits for i
     const { half, whole, limit_ms } = await grownTo(t, broker, dimension)
     if (half !== undefined) row(t, name, Math.floor(most / 2), half)
     row(t, name, most, whole)
-    t.ok(
-      growth(dimension, { half, whole }) <= 1,
-      `${name}: ${half?.work_ms} ms for half of it, ${whole.work_ms} ms for the whole`,
-    )
+    t.ok(growth({ half, whole }) <= 1, `${name}: ${half?.work_ms} ms for half of it, ${whole.work_ms} ms for the whole`)
     if (dimension.work_ms !== undefined) {
       const most_ms = limitNow_ms(dimension.work_ms, processorTime_ms)
       t.ok(whole.work_ms <= most_ms, `${name}: ${whole.work_ms} ms for the whole, of ${most_ms} ms`)

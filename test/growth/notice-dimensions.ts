@@ -123,8 +123,6 @@ const notices: readonly Dimension[] = [
       before: (size) => [...numbered(size).map((at) => subscription(at, ofChangesOnly)), large],
       sent: change,
       expects: done,
-      // Where each shows all of the entity, the notifications are 60 MB: 440 ms for a half of them and 990 ms for all, most of it to write them.
-      known: { growth: 4, wait_ms: 2000 },
     },
     {
       name: `length of a text that 50 subscriptions with ${name} hear of`,
@@ -132,8 +130,6 @@ const notices: readonly Dimension[] = [
       before: () => numbered(50).map((at) => subscription(at, '')),
       sent: (size) => adding(ofOne(attribute('a1', `"${'x'.repeat(size)}"`))),
       expects: done,
-      // Each body is rendered in the turn: with templates 160 ms for the whole, with ngsi templates 300 ms; others wait as long.
-      known: { growth: 3, wait_ms: 1000 },
     },
   ]),
   {

@@ -1,15 +1,16 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { stateOf } from '../../src/model/subscription/change.js'
-import type { BodyTerms } from '../../src/model/subscription/message.js'
-import type { NewNotice, SharedChange, SharedNotice } from '../../src/model/subscription/notice.js'
+import type { BodyTerms, ShownChange } from '../../src/model/subscription/message.js'
+import type { NewNotice, SharedChange, SharedNotice, StoredNotice } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { type Environment, openEnvironment } from '../../src/storage/environment/environment.js'
 import { noticeWrite } from '../../src/storage/records/notice-write.js'
 import { decodeNotice, encodeNotice } from '../../src/storage/records/outbox-record.js'
 import { checkOutbox } from '../../src/storage/store/check/outbox-check.js'
 import { groupOf, Outbox } from '../../src/storage/store/outbox.js'
-import { noticeAt, noticesAfter, noticesBefore } from '../../src/storage/store/outbox-reader.js'
+import { noticeAt, noticesAfter, noticesBefore, OutboxReader } from '../../src/storage/store/outbox-reader.js'
 import { attribute, entity } from '../context/given-entity.js'
 import { storeSettings } from '../given.js'
 import { notice, subscriptionId } from '../given-subscription.js'
@@ -20,8 +21,7 @@ class OnDisk {
   readonly environment: Environment
   readonly outbox: Outbox
 
-  constructor(t: Test) {
-    const folder = t.testdir()
+  constructor(t: Test, folder = t.testdir()) {
     this.environment = openEnvironment(folder, { ...storeSettings, readOnly: false })
     this.outbox = new Outbox(this.environment, folder)
     t.teardown(() => this.environment.root.close())
@@ -131,6 +131,27 @@ test('a change that many messages show is stored once, and each is given back as
   disk.ack(300)
   t.same(disk.entries, [0, 0, 0])
 })
+
+test('what many are told is read once for all of them, however large it is', async (t) => {
+  const folder = t.testdir()
+  const disk = new OnDisk(t, folder)
+  disk.enqueue(sharedChange(200, 'x'.repeat(900_000)), sharedChange(200, 'y'.repeat(900_000)))
+  const reader = new OutboxReader(folder, storeSettings, assert.fail)
+  t.teardown(() => reader.close())
+  for (const first of [1, 201]) {
+    const [one, other] = [shownBy(reader.at(first)), shownBy(reader.at(first + 1))]
+    t.equal(one, other)
+    disk.ack(first)
+    reader.refresh()
+    t.equal(reader.at(first), undefined)
+    t.equal(shownBy(reader.at(first + 2)), one, 'also in a later snapshot')
+  }
+})
+
+function shownBy(notice: StoredNotice | 'damaged' | undefined): ShownChange {
+  if (notice === undefined || notice === 'damaged' || !('shown' in notice)) throw new Error('it shows no change')
+  return notice.shown
+}
 
 test('a group of messages with long templates is short, since it is written again with each that leaves', async (t) => {
   const disk = new OnDisk(t)

@@ -210,3 +210,17 @@ test('however many subscriptions show a long text, each body has it', async (t) 
     value: JSON.stringify({ order: 300, a: held }),
   })
 })
+
+test('expressions look up names in a large entity by one table, whichever notice they are for', async (t) => {
+  const many = Array.from({ length: 5000 }, (_, order) => attribute(`a${order}`, order))
+  const held = entity({ id: 'Silo1', attributes: many })
+  const change: Change = { kind: 'same', tenant, entity: held, before: held, changed: [], given: [], isForced: false }
+  // As the courier has it: an object of its own for each notice.
+  const lookUpFor = (token: string) =>
+    parts.views.of(change).lookUp({ time: cause.time, origin: { token, service: 'farm' } })
+  const table = lookUpFor('secret')
+  t.equal(table('a4711'), 4711)
+  t.equal(lookUpFor('secret'), table)
+  t.equal(lookUpFor('other')('authToken'), 'other')
+  t.equal(lookUpFor('secret')('authToken'), 'secret')
+})

@@ -121,7 +121,7 @@ interface NamedAttribute {
   /** Called when an expression reads it: a large value is materialised then. */
   readonly value: () => Value
   /** Includes the built-in `previousValue`, `actionType`, `dateCreated`, `dateModified`. */
-  readonly metadata: readonly { readonly name: string; readonly value: () => Value }[]
+  readonly metadata: () => readonly (readonly [name: string, value: Value])[]
 }
 
 /** The name of the metadata of all attributes, an object of objects, which no attribute hides. */
@@ -149,12 +149,7 @@ export function namesOf(entity: EntityInScope): ExpressionScope['lookUp'] {
 }
 
 function metadataOf(attributes: readonly NamedAttribute[]): Value {
-  return Object.fromEntries(
-    attributes.map(({ name, metadata }) => [
-      name,
-      Object.fromEntries(metadata.map((element) => [element.name, element.value()])),
-    ]),
-  )
+  return Object.fromEntries(attributes.map(({ name, metadata }) => [name, Object.fromEntries(metadata())]))
 }
 
 /** A value within a text: a text as it is, everything else as JSON [NGSIv2 subscriptions 6.2]. */

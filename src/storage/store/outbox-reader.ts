@@ -9,7 +9,7 @@ import { type EnvironmentSettings, openRoot } from '../environment/environment.j
 import { decodeChange } from '../records/change-record.js'
 import { type Unread, unread, unreadThrows } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
-import { decodeHead, decodeNotice, type NoticeGroup } from '../records/outbox-record.js'
+import { decodeGroup, decodeHead, decodeNotice, type NoticeGroup } from '../records/outbox-record.js'
 import { decodeEntity } from '../records/record.js'
 import type { Memtable } from './memtable.js'
 import { mergeSorted } from './merge-sorted.js'
@@ -27,8 +27,12 @@ export class OutboxReader {
   readonly #outbox: OutboxDatabases
   readonly #shown: ShownCache
   readonly #unapplied: Pick<Memtable, 'notice' | 'lastNotice'> | undefined
-  /** The last group of which the head of a notice was asked for: mostly the next one is of it, too. */
+  /** The group of the snapshot of which a notice was asked for last: mostly the next one is of it, too. */
   #group: NoticeGroup | undefined
+  /** The group that was decoded last: in most snapshots its text is still the same. */
+  #decoded: { readonly text: string; readonly group: NoticeGroup } | undefined
+  /** What the last group showed, however large it is. */
+  #lastShown: { readonly at: NoticeNumber; readonly what: Shown } | undefined
 
   /**
    * `damaged` is called each time for a record that cannot be read; the others are still returned. Readers of one thread may share a
@@ -115,12 +119,21 @@ export class OutboxReader {
   #head(number: NoticeNumber): NumberedNotice | undefined {
     const text = this.#outbox.notices.get([number])
     if (text !== undefined) return readNotice(number, text, () => {})
-    let group = this.#group
-    if (group === undefined || number < group.first || number >= group.first + group.subscriptions.length) {
-      group = groupOf(this.#outbox, number, () => {})
-      this.#group = group
-    }
+    const group = this.#groupOf(number, () => {})
     return group && memberOf(group, number - group.first)
+  }
+
+  #groupOf(number: NoticeNumber, unread: Unread): NoticeGroup | undefined {
+    const last = this.#group
+    if (last !== undefined && number >= last.first && number < last.first + last.subscriptions.length) return last
+    this.#group = groupOf(this.#outbox, number, unread, (first, text) => {
+      const known = this.#decoded
+      if (known?.group.first === first && known.text === text) return known.group
+      const group = decodeGroup(first, text)
+      this.#decoded = { text, group }
+      return group
+    })
+    return this.#group
   }
 
   /** Whether the notice of a number is there. */
@@ -140,11 +153,18 @@ export class OutboxReader {
     try {
       const text = this.#unapplied?.notice(number)
       if (text !== undefined) return decodeNotice(text)
-      return this.#fresh(number, () => noticeAt(this.#outbox, number, (group) => this.#shownOf(group)))
+      return this.#fresh(number, () => this.#at(number))
     } catch (fault) {
       this.#unread(`notice ${number}`, fault)
       return 'damaged'
     }
+  }
+
+  #at(number: NoticeNumber): StoredNotice | undefined {
+    const text = this.#outbox.notices.get([number])
+    if (text !== undefined) return decodeNotice(text)
+    const group = this.#groupOf(number, unreadThrows)
+    return group && memberAt(group, number, () => this.#shownOf(group))
   }
 
   stats(): Iterable<readonly [SubscriptionId, DeliveryStats]> {
@@ -168,11 +188,12 @@ export class OutboxReader {
   }
 
   #shownOf(group: NoticeGroup): Shown {
-    const name = `${this.#path} ${group.shown}`
-    const known = this.#shown.get(name)
-    if (known !== undefined) return known
-    const what = shownOf(this.#outbox, group)
-    this.#shown.put(name, what, group.shown_bytes * perStoredByte)
+    const { shown: at, shown_bytes } = group
+    if (this.#lastShown?.at === at) return this.#lastShown.what
+    const name = `${this.#path} ${at}`
+    const what = this.#shown.get(name) ?? shownOf(this.#outbox, group)
+    this.#shown.put(name, what, shown_bytes * perStoredByte)
+    this.#lastShown = { at, what }
     return what
   }
 }
@@ -193,19 +214,23 @@ type Shown =
   | { readonly kind: 'entity'; readonly entity: Entity }
   | { readonly kind: 'change'; readonly change: ShownChange }
 
-/** The notice of a number, if it is there; `read` gives what those of a group show. */
+/** The notice of a number, if it is there. */
 export function noticeAt(
   outbox: Pick<OutboxDatabases, 'notices' | 'groups' | 'shown'>,
   number: NoticeNumber,
-  read = (group: NoticeGroup): Shown => shownOf(outbox, group),
 ): StoredNotice | undefined {
   const text = outbox.notices.get([number])
   if (text !== undefined) return decodeNotice(text)
   const group = groupOf(outbox, number)
-  const at = number - (group?.first ?? 0)
-  const subscription = group?.subscriptions[at]
-  if (group === undefined || subscription === undefined) return undefined
-  const shown = read(group)
+  return group && memberAt(group, number, () => shownOf(outbox, group))
+}
+
+/** The notice of a number in its group, unless it has left. */
+function memberAt(group: NoticeGroup, number: NoticeNumber, read: () => Shown): StoredNotice | undefined {
+  const at = number - group.first
+  const subscription = group.subscriptions[at]
+  if (subscription === undefined) return undefined
+  const shown = read()
   if (shown.kind === 'entity') return { subscription, ...group.common, body: undefined, entity: shown.entity }
   const own = group.messages?.[at]
   if (own === undefined) throw new Error(`notice ${number} of a change has no message`)

@@ -195,23 +195,29 @@ export function goOnBehind({ facts }: Pick<OutboxDatabases, 'facts'>, last: Noti
   facts.putSync(lastFact, String(last))
 }
 
-/** The group that a number belongs to, unless all of it has left. */
+/** The group that a number belongs to, unless all of it has left; `decode` may know it already. */
 export function groupOf(
   { groups }: Pick<OutboxDatabases, 'groups'>,
   number: NoticeNumber,
   unread: Unread = unreadThrows,
+  decode = decodeGroup,
 ): NoticeGroup | undefined {
   for (const { key, value } of groups.getRange({ start: [number], reverse: true, limit: 1 })) {
-    const group = readGroup(Number(onlyPart(key)), value, unread)
+    const group = readGroup(Number(onlyPart(key)), value, unread, decode)
     return group && number < group.first + group.subscriptions.length ? group : undefined
   }
   return undefined
 }
 
 /** A group as it is stored; nothing when it cannot be read. */
-export function readGroup(first: NoticeNumber, text: string, unread: Unread): NoticeGroup | undefined {
+export function readGroup(
+  first: NoticeNumber,
+  text: string,
+  unread: Unread,
+  decode = decodeGroup,
+): NoticeGroup | undefined {
   try {
-    return decodeGroup(first, text)
+    return decode(first, text)
   } catch (fault) {
     unread(`a group of notices from number ${first} on`, fault)
     return undefined

@@ -6,8 +6,16 @@ import { type Change, isSmallChange } from '../../../model/subscription/change.j
 import type { BodyCause, BodyTerms } from '../../../model/subscription/message.js'
 import { serviceOf } from '../../../model/subscription/notice.js'
 import type { AttributesFormat } from '../../../model/subscription/terms.js'
+import { clientAttributes, visibleAttribute } from './entity-text.js'
 import { MemberTexts } from './member-texts.js'
-import { bodyWith, formOf, type NotifiedEntity, notifiedEntity, notifiedItem } from './notification.js'
+import {
+  bodyWith,
+  formOf,
+  type NotifiedEntity,
+  notifiedAttribute,
+  notifiedEntity,
+  notifiedItem,
+} from './notification.js'
 
 type LookUp = ExpressionScope['lookUp']
 
@@ -28,7 +36,7 @@ class ChangeView {
   readonly #kept: Kept | undefined
   /** The metadata names that make a difference for this entity. */
   #found: ReadonlySet<string> | undefined
-  #names: { readonly cause: BodyCause; readonly lookUp: LookUp } | undefined
+  #names: { readonly of: BodyCause['origin']; readonly lookUp: LookUp } | undefined
 
   /** `isKept` is false for a small change: rendering it again costs less than caching it. */
   constructor(change: Change, isKept: boolean) {
@@ -72,9 +80,12 @@ class ChangeView {
   }
 
   /** Looks up names in expressions [NGSIv2 subscriptions 6.3]. */
-  lookUp(cause: BodyCause): LookUp {
-    if (this.#names?.cause !== cause) this.#names = { cause, lookUp: this.#namesSeen(cause) }
-    return this.#names.lookUp
+  lookUp({ origin }: BodyCause): LookUp {
+    const known = this.#names
+    if (known?.of.token === origin.token && known.of.service === origin.service) return known.lookUp
+    const lookUp = this.#namesSeen(origin)
+    this.#names = { of: origin, lookUp }
+    return lookUp
   }
 
   #item(terms: BodyTerms): string | undefined {
@@ -93,15 +104,20 @@ class ChangeView {
     return item
   }
 
-  #namesSeen({ origin }: BodyCause): LookUp {
-    const { tenant, entity } = this.#change
-    const { id, type, attributes } = this.entity(metadataSeen)
+  /** An expression reads few of many attributes. */
+  #namesSeen({ service, token }: BodyCause['origin']): LookUp {
+    const change = this.#change
+    const { tenant, entity } = change
+    const { id, type, path: servicePath } = entity
     return namesOf({
       ...{ id, type: type === '' ? 'Thing' : type },
-      ...{ service: serviceOf({ tenant, service: origin.service }), servicePath: entity.path, authToken: origin.token },
-      attributes: attributes.map((attribute) => ({
-        ...{ name: attribute.name, value: () => asSeen(attribute) },
-        metadata: attribute.metadata.map((element) => ({ name: element.name, value: () => asSeen(element) })),
+      ...{ service: serviceOf({ tenant, service }), servicePath, authToken: token },
+      attributes: clientAttributes(entity).map((attribute) => ({
+        ...{ name: attribute.name, value: () => asSeen(visibleAttribute(attribute, [])) },
+        metadata: () =>
+          notifiedAttribute(attribute, metadataSeen, change).metadata.map(
+            (element) => [element.name, asSeen(element)] as const,
+          ),
       })),
     })
   }

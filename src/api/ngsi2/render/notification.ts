@@ -139,8 +139,8 @@ function builtinOf(name: string, change: Change, onMetadata: boolean): VisibleAt
   return what && { name, type: 'Text', value: what, metadata: [] }
 }
 
-/** With the metadata that only notifications have [NGSIv2 subscriptions 5.4]. */
-function notifiedAttribute(attribute: Attribute, names: readonly string[], change: Change): VisibleAttribute {
+/** An attribute with the metadata of these names, including those that only notifications have [NGSIv2 subscriptions 5.4]. */
+export function notifiedAttribute(attribute: Attribute, names: readonly string[], change: Change): VisibleAttribute {
   const visible = visibleAttribute(attribute, names)
   const added = (['actionType', 'previousValue'] as const).flatMap((name) => {
     if (!isListed(name, names) || visible.metadata.some((element) => element.name === name)) return []
