@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
+import { Agent, createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { RunningBroker, tick_ms } from '../running.js'
-import { adding, madeId, type Sent } from './given.js'
+import { adding, madeId, post, type Sent } from './given.js'
 
 export interface Response {
   readonly status: number
@@ -29,7 +30,11 @@ export class GrownBroker {
   readonly #isQuiet: boolean
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 })
   readonly #watchers = new Agent({ keepAlive: true })
+  readonly #receiver: Server
+  /** Called with each notification of others. */
+  #notified = (_body: string): void => {}
   #tenants = 0
+  #told = 0
 
   /** On a quiet machine nobody but the broker has others wait. */
   static async start(t: Test, isQuiet: boolean): Promise<GrownBroker> {
@@ -38,12 +43,23 @@ export class GrownBroker {
     const broker = new GrownBroker(await RunningBroker.start(t, flags), isQuiet)
     t.teardown(() => broker.#end())
     await broker.#send(others, adding('{"id":"Bystander","type":"B","attributes":[{"name":"a","value":"1"}]}'))
+    await once(broker.#receiver.listen(0, '127.0.0.1'), 'listening')
+    const { port } = broker.#receiver.address() as AddressInfo
+    const toReceiver = `{"http":{"url":"http://127.0.0.1:${port}/"},"attrsFormat":"keyValues"}`
+    const hearing = `{"subject":{"entities":[{"id":"Told"}]},"notification":${toReceiver}}`
+    await broker.#send(others, post('/v2/subscriptions', hearing))
     return broker
   }
 
   private constructor(broker: RunningBroker, isQuiet: boolean) {
     this.#broker = broker
     this.#isQuiet = isQuiet
+    this.#receiver = createServer(async (notification, response) => {
+      const pieces: Buffer[] = []
+      for await (const piece of notification) pieces.push(piece)
+      response.end()
+      this.#notified(Buffer.concat(pieces).toString())
+    })
   }
 
   /** Sends a request to a tenant that has nothing but what is sent before, while others watch. */
@@ -59,7 +75,9 @@ export class GrownBroker {
     await this.#broker.becomesIdle()
     const began_ms = this.#broker.worked_ms
     const watch = { isOver: false }
-    const waits = [this.#watched(watch, version), this.#watched(watch, query), this.#watched(watch, update)]
+    const each = (sent: Sent) => () => this.#send(others, sent, this.#watchers)
+    const watched = [each(version), each(query), each(update), () => this.#notification()]
+    const waits = watched.map((doing) => this.#watched(watch, doing))
     await delay(2 * pause_ms)
     const response = await this.#send(tenant, of(id, sent))
     watch.isOver = true
@@ -70,24 +88,42 @@ export class GrownBroker {
   /** What a client waits for the least that it can ask for, on this machine, now. */
   async bare(): Promise<number> {
     const took: number[] = []
-    for (let requests = 0; requests < 20; requests += 1) took.push(await this.#timed(version))
+    for (let requests = 0; requests < 20; requests += 1)
+      took.push(await this.#timed(() => this.#send(others, version, this.#watchers)))
     return took.sort((one, other) => one - other)[took.length >> 1] ?? 0
   }
 
-  async #watched(watch: { readonly isOver: boolean }, sent: Sent): Promise<number> {
+  /** At least once whole behind the end of what is watched: notifications are sent after the response. */
+  async #watched(watch: { readonly isOver: boolean }, doing: () => Promise<unknown>): Promise<number> {
     let longest_ms = 0
-    while (!watch.isOver) {
-      longest_ms = Math.max(longest_ms, await this.#timed(sent))
+    for (let isLast = false; !isLast; ) {
+      isLast = watch.isOver
+      longest_ms = Math.max(longest_ms, await this.#timed(doing))
       await delay(pause_ms)
     }
     return longest_ms
   }
 
-  async #timed(sent: Sent): Promise<number> {
+  async #timed(doing: () => Promise<unknown>): Promise<number> {
     const [began, began_ms] = [performance.now(), this.#broker.worked_ms]
-    await this.#send(others, sent, this.#watchers)
+    await doing()
     const waited_ms = performance.now() - began
     return this.#isQuiet ? waited_ms : Math.min(waited_ms, this.#broker.worked_ms - began_ms + tick_ms)
+  }
+
+  /** An update, and the notification of it. */
+  async #notification(): Promise<void> {
+    this.#told += 1
+    const value = `told ${this.#told}`
+    const told = new Promise<void>((resolve) => {
+      this.#notified = (body) => void (body.includes(value) && resolve())
+    })
+    await this.#send(
+      others,
+      adding(`{"id":"Told","type":"T","attributes":[{"name":"a","value":"${value}"}]}`),
+      this.#watchers,
+    )
+    await told
   }
 
   async #send(tenant: string, { verb, path, body, headers: own = {} }: Sent, agent = this.#agent): Promise<Response> {
@@ -113,6 +149,8 @@ export class GrownBroker {
   #end(): void {
     this.#agent.destroy()
     this.#watchers.destroy()
+    this.#receiver.close()
+    this.#receiver.closeAllConnections()
   }
 }
 
