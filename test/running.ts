@@ -252,8 +252,12 @@ export class RunningBroker {
 
   /** Resolves when it says that its storage is full: while a partition is slow that is the reason why it is not ready. */
   async reportsFull(): Promise<void> {
-    const isFull = async () => /unavailable.*storage full/s.test((await this.send('GET', '/health/ready')).text)
-    await until(isFull, 'the broker says that its storage is full')
+    await until(() => this.isFull(), 'the broker says that its storage is full')
+  }
+
+  /** Whether it says now that its storage is full. */
+  async isFull(): Promise<boolean> {
+    return /unavailable.*storage full/s.test((await this.send('GET', '/health/ready')).text)
   }
 
   /** Sends a request; of a stream of events, which has no end, it reads the beginning only. */
