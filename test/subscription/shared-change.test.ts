@@ -224,3 +224,22 @@ test('expressions look up names in a large entity by one table, whichever notice
   t.equal(lookUpFor('other')('authToken'), 'other')
   t.equal(lookUpFor('secret')('authToken'), 'secret')
 })
+
+test('of a large change little is kept, however much of it is shown in different ways', async (t) => {
+  const many = Array.from({ length: 100 }, (_, order) => attribute(`a${order}`, 'x'.repeat(10_000)))
+  const held = entity({ id: 'Silo1', attributes: many })
+  const change: Change = { kind: 'same', tenant, entity: held, before: held, changed: [], given: [], isForced: false }
+  const view = new ChangeViews().of(change)
+  const shown = view.members([], 'normalized')
+  t.equal(view.members([], 'normalized'), shown)
+  for (let without = 0; without < 20; without += 1) {
+    const names = many.filter((_, order) => order !== without).map(({ name: own }) => own)
+    const { notification } = termsWith({ format: 'keyValues' })
+    const body = view.body({ id: nth(without).subscription.id, attributes: names, notification, onMetadata: true })
+    t.equal(
+      body?.length,
+      view.body({ id: nth(without).subscription.id, attributes: names, notification, onMetadata: true })?.length,
+    )
+  }
+  t.not(view.members([], 'normalized'), shown, 'it is rendered again')
+})

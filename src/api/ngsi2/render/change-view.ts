@@ -28,6 +28,12 @@ interface Kept {
   readonly items: Map<readonly string[], Map<string, string | undefined>>
 }
 
+/** How much is kept of one change, of the longest of all that is: whoever sends notifications holds some changes for as long as they are sent. */
+const mostKept = 16
+
+/** What an attribute takes beside its value, and a text beside its characters, about. */
+const perAttribute_characters = 128
+
 /**
  * What notifications show of a change, rendered once for all subscriptions that show the same. The cache never changes a message.
  */
@@ -37,6 +43,8 @@ class ChangeView {
   /** The metadata names that make a difference for this entity. */
   #found: ReadonlySet<string> | undefined
   #names: { readonly of: BodyCause['origin']; readonly lookUp: LookUp } | undefined
+  #kept_characters = 0
+  #longest_characters = 0
 
   /** `isKept` is false for a small change: rendering it again costs less than caching it. */
   constructor(change: Change, isKept: boolean) {
@@ -52,6 +60,7 @@ class ChangeView {
     const known = entities.get(key)
     if (known !== undefined) return known
     const made = notifiedEntity(this.#change, metadata)
+    this.#makeRoom(made.attributes.length * perAttribute_characters)
     entities.set(key, made)
     return made
   }
@@ -69,6 +78,7 @@ class ChangeView {
     const known = this.#kept?.members.get(key)
     if (known !== undefined) return known
     const made = new MemberTexts(this.entity(metadata).attributes, formOf(format))
+    this.#makeRoom(made.characters)
     this.#kept?.members.set(key, made)
     return made
   }
@@ -94,14 +104,23 @@ class ChangeView {
     if (this.#kept === undefined) return notifiedItem(terms, this.entity(metadata), this.#change)
     const { items } = this.#kept
     const names = attributes.length === 0 ? noNames : attributes
-    const ofNames = items.get(names) ?? new Map<string, string | undefined>()
-    items.set(names, ofNames)
     const key = `${format} ${excepts} ${onlyChanged} ${covered} ${onMetadata} ${this.#keyOf(metadata)}`
-    const known = ofNames.get(key)
-    if (known !== undefined || ofNames.has(key)) return known
+    const known = items.get(names)
+    if (known?.has(key)) return known.get(key)
     const item = notifiedItem(terms, this.entity(metadata), this.#change)
-    ofNames.set(key, item)
+    this.#makeRoom(perAttribute_characters + (item?.length ?? 0))
+    const ofNames = items.get(names) ?? new Map<string, string | undefined>()
+    items.set(names, ofNames.set(key, item))
     return item
+  }
+
+  /** Before so many characters are kept: forgets the others when they are too many. */
+  #makeRoom(characters: number): void {
+    this.#kept_characters += characters
+    this.#longest_characters = Math.max(this.#longest_characters, characters)
+    if (this.#kept_characters <= mostKept * this.#longest_characters) return
+    for (const kept of Object.values(this.#kept ?? {})) kept.clear()
+    this.#kept_characters = characters
   }
 
   /** An expression reads few of many attributes. */

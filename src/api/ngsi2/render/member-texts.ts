@@ -23,6 +23,11 @@ export class MemberTexts {
     this.#starts = [0, ...texts.map((text) => (start += text.length + 1))]
   }
 
+  /** How long all of them are. */
+  get characters(): number {
+    return this.#text.length
+  }
+
   /** The entity with these attributes, each name once, in place of those with the same names. */
   with(entity: { readonly id: string; readonly type: string }, laid: readonly VisibleAttribute[]): string {
     const parts: string[] = []
