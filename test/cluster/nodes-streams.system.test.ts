@@ -123,6 +123,7 @@ test('a client listens at any node to what all of them send, whichever is killed
     await written.setAll(...nodes)
     await notified()
   }
+  await until(() => program.node !== undefined, 'it listens')
   await t.test('the node where it listens', () => killed(program.node))
   await until(() => program.node !== undefined, 'it listens')
   await t.test('a node that sends, and where it does not listen', async () => {

@@ -33,6 +33,10 @@ export class OutboxReader {
   #decoded: { readonly text: string; readonly group: NoticeGroup } | undefined
   /** What the last group showed, however large it is. */
   #lastShown: { readonly at: NoticeNumber; readonly what: Shown } | undefined
+  readonly #known: GroupReader = {
+    groupOf: (number) => this.#groupOf(number, unreadThrows),
+    shownOf: (group) => this.#shownOf(group),
+  }
 
   /**
    * `damaged` is called each time for a record that cannot be read; the others are still returned. Readers of one thread may share a
@@ -153,18 +157,11 @@ export class OutboxReader {
     try {
       const text = this.#unapplied?.notice(number)
       if (text !== undefined) return decodeNotice(text)
-      return this.#fresh(number, () => this.#at(number))
+      return this.#fresh(number, () => noticeAt(this.#outbox, number, this.#known))
     } catch (fault) {
       this.#unread(`notice ${number}`, fault)
       return 'damaged'
     }
-  }
-
-  #at(number: NoticeNumber): StoredNotice | undefined {
-    const text = this.#outbox.notices.get([number])
-    if (text !== undefined) return decodeNotice(text)
-    const group = this.#groupOf(number, unreadThrows)
-    return group && memberAt(group, number, () => this.#shownOf(group))
   }
 
   stats(): Iterable<readonly [SubscriptionId, DeliveryStats]> {
@@ -191,8 +188,11 @@ export class OutboxReader {
     const { shown: at, shown_bytes } = group
     if (this.#lastShown?.at === at) return this.#lastShown.what
     const name = `${this.#path} ${at}`
-    const what = this.#shown.get(name) ?? shownOf(this.#outbox, group)
-    this.#shown.put(name, what, shown_bytes * perStoredByte)
+    let what = this.#shown.get(name)
+    if (what === undefined) {
+      what = shownOf(this.#outbox, group)
+      this.#shown.put(name, what, shown_bytes * perStoredByte)
+    }
     this.#lastShown = { at, what }
     return what
   }
@@ -214,23 +214,28 @@ type Shown =
   | { readonly kind: 'entity'; readonly entity: Entity }
   | { readonly kind: 'change'; readonly change: ShownChange }
 
+/** What may be known of groups without reading them. */
+interface GroupReader {
+  readonly groupOf: (number: NoticeNumber) => NoticeGroup | undefined
+  readonly shownOf: (group: NoticeGroup) => Shown
+}
+
 /** The notice of a number, if it is there. */
 export function noticeAt(
   outbox: Pick<OutboxDatabases, 'notices' | 'groups' | 'shown'>,
   number: NoticeNumber,
+  { groupOf: read, shownOf: show }: GroupReader = {
+    groupOf: (of) => groupOf(outbox, of),
+    shownOf: (group) => shownOf(outbox, group),
+  },
 ): StoredNotice | undefined {
   const text = outbox.notices.get([number])
   if (text !== undefined) return decodeNotice(text)
-  const group = groupOf(outbox, number)
-  return group && memberAt(group, number, () => shownOf(outbox, group))
-}
-
-/** The notice of a number in its group, unless it has left. */
-function memberAt(group: NoticeGroup, number: NoticeNumber, read: () => Shown): StoredNotice | undefined {
-  const at = number - group.first
-  const subscription = group.subscriptions[at]
-  if (subscription === undefined) return undefined
-  const shown = read()
+  const group = read(number)
+  const at = number - (group?.first ?? 0)
+  const subscription = group?.subscriptions[at]
+  if (group === undefined || subscription === undefined) return undefined
+  const shown = show(group)
   if (shown.kind === 'entity') return { subscription, ...group.common, body: undefined, entity: shown.entity }
   const own = group.messages?.[at]
   if (own === undefined) throw new Error(`notice ${number} of a change has no message`)
