@@ -28,7 +28,10 @@ interface Kept {
   readonly items: Map<readonly string[], Map<string, string | undefined>>
 }
 
-/** How much is kept of one change, of the longest of all that is: whoever sends notifications holds some changes for as long as they are sent. */
+/**
+ * All that is kept of a change is at most so many times as long as the longest part of it: the courier holds a change until others have
+ * replaced it.
+ */
 const mostKept = 16
 
 /** What an attribute takes beside its value, and a text beside its characters, about. */
