@@ -13,6 +13,9 @@ const writers = 6
 /** Whoever is not answered for so long does not wait any more: the node may be paused. */
 const patience_ms = 8000
 
+/** Between two requests of a client: the clients leave most of the machine to the nodes, and to the tests beside them. */
+const pause_ms = 40
+
 /** So many are looked at in one request. */
 const page = 1000
 
@@ -136,7 +139,7 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
   async #write(writer: Writer, number: number): Promise<void> {
     // What may change nothing comes by another node, unless that has failed.
     let aside = 1
-    for (let at = number; !this.#isOver; await delay(20)) {
+    for (let at = number; !this.#isOver; await delay(pause_ms)) {
       const write = writer.history.next()
       const isAside = isAgain(write) && aside > 0
       const node = this.#nodes[(at + (isAside ? aside : 0)) % this.#nodes.length]
@@ -171,7 +174,7 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
         take?.(value)
         this.#reads[number] = (this.#reads[number] ?? 0) + 1
       }
-      await delay(20)
+      await delay(pause_ms)
     }
   }
 

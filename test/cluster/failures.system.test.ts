@@ -55,7 +55,7 @@ if (noEtcd === false) {
     const authority = isByCertificates ? new Authority() : undefined
     const linkFlags = (name: string): readonly string[] =>
       authority ? certificateFlags(file.testdirName, authority, name) : tokenFlags(file.testdirName)
-    nodes = await faultyNodes(file, etcd, names, folderOf, linkFlags)
+    nodes = await faultyNodes(file, etcd, names, folderOf, linkFlags, isLong)
     load = await ClusterLoad.start(file, brokers())
     await load.goesOn()
   })
@@ -234,8 +234,13 @@ failure(
 
 failure(
   'the clock of a node is wrong: all goes on, and the others say so',
-  async () => {
+  async (t) => {
     const wrong = node('b')
+    if (!wrong.clock.isOn) {
+      wrong.clock.turnOn()
+      t.equal(await wrong.broker.end('SIGTERM'), 0)
+      await wrong.broker.run()
+    }
     await until(() => owns(wrong), 'it owns something')
     wrong.clock.shift('+30')
     const isReported = async (): Promise<boolean> => {

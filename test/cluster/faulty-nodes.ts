@@ -26,6 +26,7 @@ export interface FaultyNode {
  *
  * @param folderOf where the data folder of a node is to be
  * @param linkFlags what a node is known by to the others
+ * @param haveClocks whether all of their clocks can be shifted from their start
  */
 export async function faultyNodes(
   t: Test,
@@ -33,20 +34,25 @@ export async function faultyNodes(
   names: readonly string[],
   folderOf: (name: string) => string,
   linkFlags: (name: string) => readonly string[],
+  haveClocks: boolean,
 ): Promise<readonly FaultyNode[]> {
   const cluster = freshName()
   const start = async (name: string): Promise<FaultyNode> => {
     const port = await freePort()
     const fromNodes = await BrokenProxy.before(t, `http://127.0.0.1:${port}`)
     const toEngine = await Promise.all(etcd.urls.map((url) => BrokenProxy.before(t, url)))
-    const clock = new ShiftedClock(join(t.testdirName, `clock-${name}`))
+    const clock = new ShiftedClock(join(t.testdirName, `clock-${name}`), haveClocks)
     const urls = toEngine.map(({ url }) => url)
     const flags = [
       ...nodeFlags({ urls }, cluster, name, { port, advertised: `127.0.0.1:${fromNodes.port}`, httpThreads: 2 }),
       ...[...linkFlags(name), ...rebalancedSoon, '-logLevel', 'INFO', '-dbFreeMin', '4'],
       ...['-notifRetryMin', '50', '-notifRetryMax', '200'],
     ]
-    const broker = await RunningBroker.startOn(t, folderOf(name), flags, { environment: clock.environment })
+    const broker = await RunningBroker.startOn(t, folderOf(name), flags, {
+      get environment() {
+        return clock.environment
+      },
+    })
     return { name, broker, toEngine, fromNodes, clock }
   }
   const [first = '', ...others] = names

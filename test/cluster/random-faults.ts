@@ -54,7 +54,7 @@ export function faultBy(chance: Chance, { etcd, nodes, ownPower }: FaultyCluster
     throughProxies(`etcd of ${node.name}`, (become) => becomeToEngine(node, become), state),
     throughProxies(`other nodes to ${node.name}`, (become) => node.fromNodes.become(become), state),
     !noLimits && fullFiles(node),
-    !noFaketime && shiftedClock(node, oneOf(chance, ['+3', '-3', '+1h', '-1h'])),
+    !noFaketime && node.clock.isOn && shiftedClock(node, oneOf(chance, ['+3', '-3', '+1h', '-1h'])),
     allKilled(etcd, nodes),
     ownPower !== undefined && powerCut(ownPower.node, ownPower.disk, oneOf(chance, cuts)),
   ]

@@ -11,13 +11,22 @@ const library = ['/usr/lib', '/usr/lib64', '/usr/local/lib']
 /** Why tests that shift the clock of a process are left out; false where that can be done. */
 export const noFaketime: string | false = library === undefined && 'libfaketime is not installed'
 
-/** A clock of the day that a test shifts, of the processes that have its environment: about a second later. */
+/**
+ * A clock of the day that a test shifts, of the processes that have its environment: about a second later. The waits of their threads take
+ * several times as much of a processor.
+ */
 export class ShiftedClock {
   readonly #file: string
+  #isOn: boolean
 
-  /** Right, until it is shifted: by what stands in this file. */
-  constructor(file: string) {
+  /**
+   * Right, until it is shifted: by what stands in this file.
+   *
+   * @param isOn whether a process that starts with its environment has it; else one that starts behind `turnOn`
+   */
+  constructor(file: string, isOn = true) {
     this.#file = file
+    this.#isOn = isOn
     this.shift('+0')
   }
 
@@ -26,8 +35,16 @@ export class ShiftedClock {
     writeFileSync(this.#file, by)
   }
 
+  get isOn(): boolean {
+    return this.#isOn
+  }
+
+  turnOn(): void {
+    this.#isOn = true
+  }
+
   get environment(): Readonly<Record<string, string>> {
-    if (library === undefined) return {}
+    if (library === undefined || !this.#isOn) return {}
     return {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: this.#file,
