@@ -24,7 +24,9 @@ const vats = await subscribed(
 const all = await subscribed([{ idPattern: '.*' }], {}, end.url('/in/2'), ['level', 'heat'])
 const two = await subscribed([{ id: 'Vat2', type: 'Tank' }, { id: 'Lamp1' }], {}, 'http://third.example/in')
 const once = await subscribed([{ id: 'Once1', type: 'Once' }], { status: 'oneshot' }, end.url('/once'), ['on'])
-const late = await subscribed([{ id: 'Late1', type: 'Late' }], { expires: '2016-04-05T14:00:00.00Z' }, other, ['x'])
+// Once -subscriptionGrace is over as well, the broker removes it within a minute.
+const yesterday = new Date(Date.now() - 86_400_000).toISOString()
+const late = await subscribed([{ id: 'Late1', type: 'Late' }], { expires: yesterday }, other, ['x'])
 
 const old = await broker.send('POST', '/v1/subscribeContext', {
   ...{ entities: [{ id: 'Old.*', isPattern: 'true', type: 'Vat' }], reference: other, duration: 'P1M' },
