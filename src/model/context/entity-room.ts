@@ -54,8 +54,7 @@ function attributesOf(entity: Entity | undefined): number {
   return entity instanceof LargeEntity ? entity.list.length : entity.attributes.length
 }
 
-/** The size of an entity in either form, as `sizeOf`; 0 where there is none. */
-export function sizeIn(entity: Entity | undefined): number {
+function sizeIn(entity: Entity | undefined): number {
   if (entity === undefined) return 0
   return entity instanceof LargeEntity ? entity.measure.size : sizeOf(entity)
 }

@@ -1,4 +1,3 @@
-import { sizeIn } from '../context/entity-room.js'
 import type { StepBudget } from '../context/step-budget.js'
 import type { Cause, Change } from './change.js'
 import { type BodilessMessage, bodyTermsOf, type MessageRenderer, type NoticeMessage } from './message.js'
@@ -12,9 +11,6 @@ const mostCharacters = 2 ** 16
 /** The characters of long bodies, on average: shorter ones are stored as fast as what it takes to render them. */
 const longFrom = 2 ** 10
 
-/** The size from which on all bodies about an entity are rendered when they are sent: to read such values takes as long as a body. */
-const largeFrom_characters = 2 ** 17
-
 /** The messages of one change. Each head is rendered once. */
 export class ChangeMessages {
   /** Those whose bodies are rendered later. */
@@ -26,7 +22,6 @@ export class ChangeMessages {
   readonly #cause: Cause
   readonly #share: StepShare
   #last: { readonly of: Subscription; readonly head: NoticeMessage | undefined } | undefined
-  #isLarge: boolean | undefined
   #rendered = 0
   #characters = 0
 
@@ -48,10 +43,7 @@ export class ChangeMessages {
 
   /** Whether the bodies of this change are so long, or have taken so long, that a turn should not render more of them. */
   get #areLong(): boolean {
-    this.#isLarge ??= sizeIn(this.#change.entity) >= largeFrom_characters
-    return (
-      this.#isLarge || this.#share.isTurnOver || this.#characters > Math.max(mostCharacters, this.#rendered * longFrom)
-    )
+    return this.#share.isTurnOver || this.#characters > Math.max(mostCharacters, this.#rendered * longFrom)
   }
 
   /** As `whole`; undefined for a body that takes more steps than the turn has left for it, and has to be rendered later. */
