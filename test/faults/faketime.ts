@@ -22,7 +22,7 @@ export class ShiftedClock {
   /**
    * Right, until it is shifted: by what stands in this file.
    *
-   * @param isOn whether a process that starts with its environment has it; else one that starts behind `turnOn`
+   * @param isOn whether a process that starts with its environment has it; else one that starts after `turnOn`
    */
   constructor(file: string, isOn = true) {
     this.#file = file

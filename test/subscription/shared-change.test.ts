@@ -182,6 +182,13 @@ test('short bodies are rendered in the turn, unless their templates take many st
   t.ok((shared?.messages.length ?? 0) >= 10)
 })
 
+test('a short body about a large entity is rendered in the turn: to store the entity for it would take far more', async (t) => {
+  t.match(
+    matched('x'.repeat(900_000), () => ({ payload: 'changed' }), 1),
+    [{ body: 'changed' }],
+  )
+})
+
 test('a body that takes more steps than a turn has for it is rendered later, with all of them', async (t) => {
   const costly = matched(
     'x'.repeat(900_000),
