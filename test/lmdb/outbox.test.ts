@@ -132,6 +132,20 @@ test('a change that many messages show is stored once, and each is given back as
   t.same(disk.entries, [0, 0, 0])
 })
 
+test('the terms of a message are those of its subscription, whatever has been encoded with parts of them', async (t) => {
+  const terms = bodyTerms(subscriptionId(), 'y'.repeat(1000))
+  const versions = [terms, { ...terms, attributes: ['level'] }, { ...terms, onMetadata: false }, terms]
+  for (const version of [...versions, ...versions]) {
+    const messages = [{ correlator: 'c; "', terms: version }]
+    const told: SharedChange = { ...sharedChange(1), subscriptions: [version.id], messages }
+    const disk = new OnDisk(t)
+    disk.enqueue(told)
+    const notice = noticeAt(disk.environment, 1)
+    t.match(notice, { correlator: 'c; "' })
+    t.same(notice !== undefined && notice !== 'damaged' && 'terms' in notice && notice.terms, version)
+  }
+})
+
 test('what many are told is read once for all of them, however large it is', async (t) => {
   const folder = t.testdir()
   const disk = new OnDisk(t, folder)

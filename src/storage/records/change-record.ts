@@ -64,8 +64,42 @@ export type StoredTerms = readonly [
   onMetadata: 1 | 0,
 ]
 
-export function storedTerms({ attributes, notification, onMetadata }: BodyTerms): StoredTerms {
-  return [attributes, notification, onMetadata ? 1 : 0]
+/** Shorter texts are encoded as fast as they are looked up. */
+const keptFrom_characters = 512
+
+/** The texts of long terms, which each change that their subscription hears of would encode again. */
+class TermsTexts {
+  #texts = new WeakMap<BodyTerms['notification'], { readonly of: BodyTerms; readonly text: string }>()
+  #characters = 0
+
+  of(terms: BodyTerms): string {
+    const { attributes, notification, onMetadata } = terms
+    const kept = this.#texts.get(notification)
+    if (kept?.of.attributes === attributes && kept.of.onMetadata === onMetadata) return kept.text
+    const stored: StoredTerms = [attributes, notification, onMetadata ? 1 : 0]
+    const text = JSON.stringify(stored)
+    if (text.length >= keptFrom_characters) this.#keep(terms, text)
+    return text
+  }
+
+  /** Forgets all others when they are too long together. */
+  #keep(terms: BodyTerms, text: string): void {
+    this.#characters += text.length
+    if (this.#characters > mostKept_characters) {
+      this.#texts = new WeakMap()
+      this.#characters = text.length
+    }
+    this.#texts.set(terms.notification, { of: terms, text })
+  }
+}
+
+const mostKept_characters = 2 ** 24
+
+const texts = new TermsTexts()
+
+/** The JSON of {@link StoredTerms}. */
+export function encodeTerms(terms: BodyTerms): string {
+  return texts.of(terms)
 }
 
 export function heldTerms(id: SubscriptionId, [attributes, notification, onMetadata]: StoredTerms): BodyTerms {

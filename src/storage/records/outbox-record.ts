@@ -12,7 +12,7 @@ import {
 } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
-import { heldTerms, type StoredTerms, storedTerms } from './change-record.js'
+import { encodeTerms, heldTerms, type StoredTerms } from './change-record.js'
 
 /** The parts that all notices of one change have in common. */
 type CommonHead = readonly [
@@ -37,7 +37,7 @@ type StoredHead = readonly [
   provisional?: readonly [change: number, by: Provisional['by']],
 ]
 
-/** A message of a group. */
+/** A message of a group, as `encodeMessage` writes it. */
 type StoredMessage = readonly [correlator: string, message: NoticeMessage | 0, terms: StoredTerms]
 
 /**
@@ -129,8 +129,7 @@ export function encodeGroup({
 
 /** The text that is stored for a message of a group: templates may be long, so it is made once. */
 export function encodeMessage({ correlator, message, terms }: BodilessMessage): string {
-  const stored: StoredMessage = [correlator, message ?? 0, storedTerms(terms)]
-  return JSON.stringify(stored)
+  return `[${JSON.stringify(correlator)},${JSON.stringify(message ?? 0)},${encodeTerms(terms)}]`
 }
 
 /** The group that `encodeGroup` wrote. */
