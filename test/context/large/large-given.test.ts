@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { applyUpdate } from '../../../src/model/context/apply.js'
 import type { Entity, Value } from '../../../src/model/context/entity.js'
@@ -6,10 +7,12 @@ import { largeGiven } from '../../../src/model/context/large/large-given.js'
 import { LargeValue } from '../../../src/model/context/large/large-value.js'
 import { measureText } from '../../../src/model/context/large/text-measure.js'
 import type { UpdateCommand, UpdateTerms } from '../../../src/model/context/update.js'
+import { sameValue } from '../../../src/model/context/value.js'
 import { changeBy, isSmallChange } from '../../../src/model/subscription/change.js'
 import { decodeLarge } from '../../../src/storage/records/large-record.js'
 import { decodeEntity, encodeEntity } from '../../../src/storage/records/record.js'
 import { command, given } from '../../given.js'
+import { runs } from '../../runs.js'
 
 const limits = {
   ...{ size: 2 ** 20, attributes: maxAttributes, values: maxValues, metadata: maxMetadata, types: 1000 },
@@ -94,6 +97,21 @@ test('values are equal whatever the order of their members, and only where all o
   t.notOk(written([1, 2]).isSame(written([2, 1])))
   t.ok(written([1, [2]]).isSame(written([1, [2]])))
   t.notOk(written([1, [2]]).isSame('text'))
+  const key = fc.constantFrom('a', 'b', '"', 'ä', '1', '__proto__')
+  const scalar = fc.constantFrom<Value>(1, 2, true, null, 'x', 'ä"')
+  const parts = fc.array(fc.tuple(key, fc.oneof(scalar, fc.array(scalar, { maxLength: 2 }))), { maxLength: 4 })
+  type Parts = readonly (readonly [string, Value])[]
+  const forms = [(all: Parts) => Object.fromEntries(all), (all: Parts) => all.map(([, part]) => part)]
+  const pair = parts.chain((all) =>
+    fc.tuple(fc.constant(all), fc.oneof(parts, fc.shuffledSubarray(all, { minLength: all.length }))),
+  )
+  fc.assert(
+    fc.property(pair, fc.constantFrom(...forms), ([one, other], form) => {
+      const [a, b] = [form(one), form(other)]
+      t.equal(written(a).isSame(written(b)), sameValue(a, b), JSON.stringify([a, b]))
+    }),
+    { numRuns: runs(5000) },
+  )
 })
 
 test('an operation that is given by its text is carried out without making its operands or what is stored', async (t) => {

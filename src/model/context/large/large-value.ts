@@ -2,7 +2,7 @@ import type { Value } from '../entity.js'
 import { item_frame, member_frame, type ValueMeasure, valueMeasure } from '../entity-size.js'
 import { canonical, isArray, quote, sameValue } from '../value.js'
 import { ChunkedList } from './chunked-list.js'
-import { measureText, piecesOf, type TextPiece } from './text-measure.js'
+import { measureText, PieceReader, piecesOf, type TextPiece } from './text-measure.js'
 import {
   indexes,
   indexIn,
@@ -404,12 +404,23 @@ function itemOf(item: Value | LargeValue): Member {
 function isSameText(one: string, other: string): boolean {
   if (one === other) return true
   if (one.length !== other.length || one[0] !== other[0]) return false
+  const isObject = one[0] === '{'
+  const [piece, opposite] = [new PieceReader(one), new PieceReader(other)]
+  for (;;) {
+    const [isPiece, isOpposite] = [piece.next(), opposite.next()]
+    if (!isPiece || !isOpposite) return isPiece === isOpposite
+    if (isObject && piece.key !== opposite.key) return isSameByKeys(one, other)
+    if (!isSamePiece(valueText(one, piece), valueText(other, opposite))) return false
+  }
+}
+
+/** As `isSameText`, of objects with their members in another order. */
+function isSameByKeys(one: string, other: string): boolean {
   const [pieces, others] = [piecesOf(one), piecesOf(other)]
-  if (pieces.length !== others.length) return false
-  const textOfOther = others.every(({ key }, at) => key === pieces[at]?.key)
-    ? (_: TextPiece, at: number) => valueText(other, others[at])
-    : ofKeys(other, others)
-  return pieces.every((piece, at) => isSamePiece(valueText(one, piece), textOfOther(piece, at)))
+  const textOfOther = ofKeys(other, others)
+  return (
+    pieces.length === others.length && pieces.every((piece) => isSamePiece(valueText(one, piece), textOfOther(piece)))
+  )
 }
 
 function ofKeys(text: string, pieces: readonly TextPiece[]): (piece: TextPiece) => string | undefined {
@@ -417,7 +428,7 @@ function ofKeys(text: string, pieces: readonly TextPiece[]): (piece: TextPiece) 
   return ({ key }) => valueText(text, byKey.get(key))
 }
 
-function valueText(text: string, piece: TextPiece | undefined): string | undefined {
+function valueText(text: string, piece: Pick<TextPiece, 'value' | 'to'> | undefined): string | undefined {
   return piece && text.slice(piece.value, piece.to)
 }
 
