@@ -147,6 +147,34 @@ const notices: readonly Dimension[] = [
     expects: done,
   },
   {
+    name: 'subscriptions with lists of 1000 attributes that hear of an entity with 5000',
+    // 50,000 names may be told of one entity, by sixteenths of a list.
+    most: 750,
+    before: (size) => [
+      ...numbered(size).map((at) => plain(`,"attrs":[${many(1000, (each) => `"a${at + each}"`)}]`, ofChangesOnly)),
+      large,
+    ],
+    sent: change,
+    expects: done,
+  },
+  {
+    // What is notified is short: storing all of the entity with each change would write 600 MB and take 2.6 s.
+    name: 'updates of a number, shown by a template, of an entity with a large object',
+    most: 500,
+    before: () => [
+      hearing('"payload":"${n}"'),
+      batch('append', elementOfOne('n', '0')),
+      batch('append', elementOfOne('large', `{${many(25_000, (at) => `"${short(at)}":1`)}}`)),
+    ],
+    sent: (size) =>
+      batch(
+        'append',
+        many(size, (at) => elementOfOne('n', `${size * 1000 + at}`)),
+      ),
+    expects: /^204/,
+    work_ms: 1200,
+  },
+  {
     name: 'changes that one subscription hears of',
     most: 5000,
     before: () => [
