@@ -72,6 +72,7 @@ const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_GROWTH_ONLY',
   'RIGEL_GROWTH_PART',
   'RIGEL_IMAGE',
+  'RIGEL_KILLS',
   'RIGEL_LINKS',
   'RIGEL_LINKS_SEED',
   'RIGEL_MANY',

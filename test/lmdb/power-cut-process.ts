@@ -6,6 +6,7 @@ import type { Database, RootDatabase } from 'lmdb'
 import { Checkpoints, restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
 import { openDatabase, openRoot } from '../../src/storage/environment/environment.js'
 import type { Key } from '../../src/storage/records/keys.js'
+import { numbersOf } from './turn-numbers.js'
 
 /** Processes that may lose their disk, or meet a damaged one: `fill`, `load` and `check`, in the folder that is named next. */
 export const powerCutProcess = fileURLToPath(import.meta.url)
@@ -38,12 +39,7 @@ function databasesOf(root: Stored['root']): Stored {
 
 /** The entities that a turn changes: the same each time that it is asked for. About one in ten changes is a removal. */
 function* changesOf(turn: number): Generator<{ readonly entity: number; readonly removes: boolean }> {
-  let state = Math.imul(turn, 0x9e3779b1)
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0
-    const mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    return (mixed ^ (mixed >>> 14)) >>> 0
-  }
+  const next = numbersOf(turn)
   for (let left = 1 + (next() % 20); left > 0; left -= 1) {
     yield { entity: next() % entities, removes: next() % 10 === 0 }
   }
