@@ -12,6 +12,7 @@ const allowed: Readonly<Record<string, string>> = {
   'test/cluster/broken-proxy.ts': 'is told when bytes may go on, and the test says when',
   'test/cluster/failures.system.test.ts': 'rounds of faults, over when a promise was broken',
   'test/delivery/streams.test.ts': 'a client in this thread takes what has been sent to it',
+  'test/lmdb/killed-process.ts': 'a process that goes on until it is killed',
   'test/lmdb/power-cut-process.ts': 'a process that goes on until it is killed',
   'test/replica/played-log-thread.ts': 'the clock of the simulation is the limit',
   'test/replica/played-nodes.ts': 'the clock of the simulation is the limit',

@@ -62,6 +62,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       nodes,
       changed: (members) => main.members(members),
       isMember: (isMember) => main.isMember(isMember),
+      taken: (address) => main.taken(address),
       log: lines,
     })
   let ended = (): void => {}

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
 import { type ClusterService, type ShownCluster, shownCluster } from '../broker/services/cluster-status.js'
-import { checkJoin, twinRefusal } from '../cluster/link/join-check.js'
+import { checkJoin, twinRefusal, twinText } from '../cluster/link/join-check.js'
 import { readLinkSecurity } from '../cluster/link/link-security.js'
 import type { LinkCaller } from '../cluster/link/node-connection.js'
 import { Reachability } from '../cluster/link/reachability.js'
@@ -39,6 +39,7 @@ import { LinkedThread } from '../threads/calls/linked-thread.js'
 import { methodsOf } from '../threads/calls/service.js'
 import { SenderTable } from '../threads/shared-memory/sender-table.js'
 import { now } from '../time.js'
+import { exitCodes } from './exit-codes.js'
 import { announcedHosts, type GuardedEndpoints } from './guarded-endpoints.js'
 import {
   type AppliedRecords,
@@ -61,8 +62,8 @@ interface ClusterParts {
   readonly measures: Measures
   readonly guarded: GuardedEndpoints
   readonly log: MainLog
-  /** Called with the reason when the broker cannot go on. */
-  readonly fatal: (reason: string) => void
+  /** Called with the reason when the broker cannot go on, and the exit code unless it is that of an internal error. */
+  readonly fatal: (reason: string, code?: number) => void
   /** Tells the thread of a partition to become the owner of its log, or to release it. */
   readonly instruct: (partition: number, what: 'own' | 'release') => void
   /** Tells this node's replica of the metadata log to become its owner, or to release it. */
@@ -343,6 +344,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       engineUrls: (urls) => this.#parts.guarded.engine(urls),
       members: (members) => this.#takeMembers(members),
       isMember: (isMember) => this.#joined?.nodes.member(isMember),
+      taken: (address) => this.#parts.fatal(twinText(this.#parts.options.node, address), exitCodes.cluster),
       givenUp: () => this.#joined?.nodes.givenUp(),
     }
   }

@@ -1,6 +1,5 @@
 import { type Choice, OwnerChoice } from '../cluster/membership/placing.js'
 import { type NodeAddress, parseAddress } from '../cluster/membership/route-table.js'
-import { FrequentEvent } from '../observe/log/frequent-event.js'
 import type { Log } from '../observe/log/log.js'
 import type { NodeStanding } from '../observe/measure/meters.js'
 import type { LogName } from '../storage/etcd/engine.js'
@@ -81,9 +80,6 @@ export class RunningNodes {
   #members: readonly NodeFacts[] = []
   #isMember = false
   #address = ''
-  /** Whether this node has stood among the members by its address. */
-  #hasStood = false
-  readonly #twinSeen = new FrequentEvent()
   /** The ports of this node that are not for clients. */
   #ports: readonly number[] = []
   #unreachable: readonly string[] = []
@@ -207,23 +203,11 @@ export class RunningNodes {
   members(members: readonly NodeFacts[]): void {
     const [before, after] = [membersText(this.#members), membersText(members)]
     this.#members = members
-    this.#lookForTwin()
     if (before !== after) {
       this.#parts.log.info('cluster:members', `the members of the cluster are ${after || 'none'}`)
     }
     this.#routed()
     this.#campaign()
-  }
-
-  /** A start refuses where another process runs as this node, unless both start at the same time: then each takes all from the other. */
-  #lookForTwin(): void {
-    const standing = this.#members.find(({ name }) => name === this.#parts.node)?.address
-    this.#hasStood ||= standing === this.#address
-    // Before that a predecessor may stand, whose lease has not ended.
-    if (!this.#hasStood || standing === undefined || standing === this.#address) return
-    if (this.#twinSeen.happened() === undefined) return
-    const what = `another process runs as node ${this.#parts.node} too, at ${standing}; this one is at ${this.#address}`
-    this.#parts.log.warn('cluster:members', `${what}: end one of them, since each takes the partitions from the other`)
   }
 
   /** Takes whether this node has a lease. */

@@ -115,3 +115,33 @@ test('a new cluster has as many partitions as nodes can be of use', { skip: noEt
   if (read.kind !== 'run' || read.options.cluster === undefined) throw new Error('these are flags of a node')
   t.same(await partitionsForNewFolder(read.options.cluster, undefined), { ok: true, value: 12 })
 })
+
+test('of two processes that are started as one node at the same moment one serves, and the other ends with 6', {
+  skip: noEtcd,
+}, async (t) => {
+  const { node, link, folder } = givenCluster(t)
+  const data = (name: string): string => join(folder, `data-${name}`)
+  const first = await RunningBroker.startOn(t, data('a'), node('a', ...link, '-partitions', '2'))
+  await setLevels(first, '1')
+  t.equal(await first.end('SIGTERM'), 0)
+  cpSync(data('a'), data('copy'), { recursive: true })
+  const starts = ['a', 'copy'].map((name) => RunningBroker.startOn(t, data(name), node('a', ...link)))
+  const refusal = /another process runs as its node a, at 127\.0\.0\.1:\d+: end that one/
+  const [served, refused]: [RunningBroker[], unknown[]] = [[], []]
+  for (const start of await Promise.allSettled(starts)) {
+    if (start.status === 'fulfilled') served.push(start.value)
+    else refused.push(start.reason)
+  }
+  for (const reason of refused) t.match(reason, { message: refusal })
+  const hasEnded = ({ exit }: RunningBroker): boolean => exit !== null
+  await until(() => refused.length === 1 || served.some(hasEnded), 'one of them ends')
+  for (const broker of served.filter(hasEnded)) {
+    t.equal(await broker.ended(), 6)
+    t.match(broker.output, refusal)
+  }
+  const [left, more] = served.filter((broker) => !hasEnded(broker))
+  if (left === undefined || more !== undefined) throw new Error('one of them serves')
+  await left.becomesReady()
+  await setLevels(left, '2')
+  await levelsShown(left, '2')
+})

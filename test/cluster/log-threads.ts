@@ -27,6 +27,7 @@ export async function startedLogThread(
   const unheard = (): void => {}
   const events: LogEvents = {
     ...{ nodes: unheard, members: unheard, engineUrls: unheard, isMember: unheard, givenUp: unheard },
+    taken: unheard,
   }
   const thread = new LinkedThread({
     ...{ entry, task, transfer: [port2] },

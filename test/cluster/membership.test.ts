@@ -23,6 +23,7 @@ function joining(t: Test, patience_ms: number, join: () => Promise<Joined>) {
     nodes: { join, watchMembers: () => ({ stop: () => {} }) },
     changed: () => {},
     isMember: (isMember) => memberships.push(isMember),
+    taken: (address) => void lines.push(`TAKEN ${address}`),
     log: {
       warn: (_op, line) => void lines.push(`WARN ${line}`),
       info: (_op, line) => void lines.push(`INFO ${line}`),
@@ -83,7 +84,7 @@ test('what a request does that was given up, and is carried out later, is put ri
   }
   const membership = new Membership(self, {
     nodes: { join: (facts) => nodes.join(facts, 60), watchMembers: (take) => nodes.watchMembers(take) },
-    ...{ changed, isMember: () => {}, log: { warn: () => {}, info: () => {} } },
+    ...{ changed, isMember: () => {}, taken: () => {}, log: { warn: () => {}, info: () => {} } },
   })
   t.teardown(() => membership.leave())
   await until(() => members.length === 1, 'it is a member')
@@ -118,7 +119,7 @@ test('what it says while it renews its lease stands, also when that is not answe
   const membership = new Membership(self, {
     nodes: { join: (facts) => nodes.join(facts, 60), watchMembers: (take) => nodes.watchMembers(take) },
     changed: (members) => void owned.push(members[0]?.owns.length ?? 0),
-    ...{ isMember: () => {}, log: { warn: () => {}, info: () => {} } },
+    ...{ isMember: () => {}, taken: () => {}, log: { warn: () => {}, info: () => {} } },
   })
   t.teardown(() => membership.leave())
   await until(() => owned.length > 0, 'it is a member')
@@ -128,4 +129,59 @@ test('what it says while it renews its lease stands, also when that is not answe
   const heard = owned.length
   await until(() => owned.length > heard, 'it says that again')
   t.equal(owned.at(-1), 1)
+})
+
+/** Two processes with one name and the addresses that they say, at one etcd. */
+function namesakes(t: Test, addresses: readonly string[], ttl_ms: number, taken_ms: number) {
+  const etcd = new EtcdInMemory()
+  return addresses.map((address) => {
+    const nodes = new EtcdNodes(etcd.client(), '/name')
+    const told: string[] = []
+    let heard: readonly NodeFacts[] = []
+    const membership = new Membership(
+      { ...self, address },
+      {
+        nodes: { join: (facts) => nodes.join(facts, ttl_ms), watchMembers: (take) => nodes.watchMembers(take) },
+        changed: (members) => {
+          heard = members
+        },
+        isMember: (isMember) => void told.push(isMember ? 'member' : 'no member'),
+        taken: (other) => void told.push(`taken by ${other}`),
+        log: { warn: () => {}, info: () => {} },
+        taken_ms,
+      },
+    )
+    t.teardown(() => membership.leave())
+    return { address, told, membership, standing: () => heard[0]?.address }
+  })
+}
+
+test('of two processes that begin as one node at the same moment one is the member, and the other hears of it', async (t) => {
+  const both = namesakes(t, ['here:1', 'there:1'], 60_000, 700)
+  const isRefused = ({ told }: { readonly told: readonly string[] }) => told.some((what) => what.startsWith('taken'))
+  await until(() => both.some(isRefused), 'one of them is refused')
+  const [winner, loser] = both[0]?.told[0] === 'member' ? both : [...both].reverse()
+  t.same(winner?.told, ['member'])
+  t.same(loser?.told, [`taken by ${winner?.address}`])
+  t.equal(loser?.standing(), winner?.address)
+  winner?.membership.tell({ ...self, address: winner.address, isFull: true })
+  t.equal(loser?.standing(), winner?.address)
+})
+
+test('a process takes the name that its predecessor had elsewhere as soon as that has left', async (t) => {
+  const [first, second] = namesakes(t, ['here:1', 'there:1'], 60_000, 60_000)
+  await until(() => [first, second].some((each) => each?.told[0] === 'member'), 'one of them is the member')
+  const [before, after] = first?.told[0] === 'member' ? [first, second] : [second, first]
+  await before?.membership.leave()
+  await until(() => after?.told[0] === 'member', 'the other one is the member then')
+  t.equal(after?.standing(), after?.address)
+})
+
+test('a process whose predecessor stands at its own address is the member at once', async (t) => {
+  const both = namesakes(t, ['here:1', 'here:1'], 60_000, 60_000)
+  await until(() => both.every(({ told }) => told[0] === 'member'), 'both are taken for one')
+  t.same(
+    both.map(({ told }) => told),
+    [['member'], ['member']],
+  )
 })

@@ -7,7 +7,7 @@ import { type Test, test } from 'tap'
 import { killedProcess, type Marks, marksIn } from './killed-process.js'
 
 /** `RIGEL_KILLS=1000` makes a long form of it. */
-const kills = Number(process.env['RIGEL_KILLS'] ?? 8)
+const kills = Number(process.env['RIGEL_KILLS'] ?? 6)
 
 /** A model of all turns is made again at each start. */
 const killsOfFolder = 50

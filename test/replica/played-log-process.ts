@@ -75,6 +75,7 @@ export class LogProcess implements TimersOwner {
       nodes: this.#nodes,
       changed: (members) => report({ kind: 'members', members }),
       isMember: (isMember) => report({ kind: 'isMember', isMember }),
+      taken: () => {},
       log: { warn: () => {}, info: () => {} },
     })
   }

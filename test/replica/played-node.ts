@@ -80,9 +80,19 @@ export class PlayedNode<Member extends PlayedMember> {
     return this.#member?.isOwner === true
   }
 
-  /** The members that it knows, and the owner. */
-  get known(): { readonly members: readonly string[]; readonly owner: string | undefined } {
-    return { members: this.#process?.running.memberNames ?? [], owner: this.#process?.owner }
+  /** The node that owns the log, as far as it knows. */
+  get owner(): string | undefined {
+    return this.#process?.owner
+  }
+
+  /** Its process says something else of itself from now on. */
+  say(): void {
+    this.#process?.say()
+  }
+
+  /** Whether it has heard what another one says of itself now. */
+  hasHeard(other: PlayedNode<Member>): boolean {
+    return other.#process !== undefined && this.#process?.heardOf(other.name) === other.#process.said
   }
 
   /** What the thread of its partition has sent last. */
@@ -214,7 +224,8 @@ export class PlayedNode<Member extends PlayedMember> {
           handover: () => process.running.handOver(handover_ms),
           partitions: isCoordinator ? nothing : drained,
           membership: () => {
-            logs.instruct(this.name, { kind: 'leave' })
+            // The one behind a process that was killed meanwhile stays.
+            if (!process.isOver) logs.instruct(this.name, { kind: 'leave' })
             return process.left
           },
           engine: () => this.#ended(process),

@@ -128,6 +128,7 @@ class Play<Member extends PlayedMember> {
   /** All faults end: the nodes come to own the log, and have all that was acknowledged. */
   async rest(): Promise<void> {
     const { logs, decides } = this.#world
+    await this.#sayMuch()
     this.#heal()
     for (const node of this.#nodes) {
       await this.#until(async () => !node.isEnding && node.isAwake, `${node.name} runs`)
@@ -142,11 +143,21 @@ class Play<Member extends PlayedMember> {
     }, 'an update is taken')
     const areKnown = async (): Promise<boolean> => {
       const owner = this.#nodes.find(({ isOwner }) => isOwner)?.name
-      return this.#nodes.every(({ known }) => known.members.length === names.length && known.owner === owner)
+      const areHeard = this.#nodes.every((node) => this.#nodes.every((other) => node.hasHeard(other)))
+      return areHeard && this.#nodes.every((node) => node.owner === owner)
     }
-    await this.#until(areKnown, 'all nodes know the members and the owner')
+    await this.#until(areKnown, 'all nodes know the owner, and what the members say of themselves')
     const areEqual = async () => this.#nodes.every((node) => node.shown === this.#load.truth)
     await this.#until(areEqual, 'all nodes show what was acknowledged')
+  }
+
+  /** The nodes say one thing of themselves after another, so that a request which is late arrives behind a later one. */
+  async #sayMuch(): Promise<void> {
+    for (let times = 0; times < 8; times += 1) {
+      for (const node of this.#nodes) if (node.isAwake) node.say()
+      await this.#goOn(700)
+      await this.#deliver()
+    }
   }
 
   /** All nodes end, whether etcd answers or not. */

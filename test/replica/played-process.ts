@@ -4,7 +4,7 @@ import { RouteTable } from '../../src/cluster/membership/route-table.js'
 import { ok } from '../../src/result.js'
 import { RunningNodes } from '../../src/runtime/running-nodes.js'
 import type { LogName } from '../../src/storage/etcd/engine.js'
-import type { ClusterNodes } from '../../src/storage/etcd/node-facts.js'
+import type { ClusterNodes, NodeFacts } from '../../src/storage/etcd/node-facts.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { silentLog } from '../given.js'
@@ -57,6 +57,9 @@ export class PlayedProcess implements TimersOwner {
   readonly #reads: ConfirmedReads
   readonly #routes = new RouteTable([])
   readonly #questions = new Map<string, PositionQuestions>()
+  /** The members as they were last reported. */
+  #members: readonly NodeFacts[] = []
+  #changes = 0
   /** What other threads have told the main thread. */
   #told: (() => void)[] = []
   #leave: () => void = () => {}
@@ -73,7 +76,7 @@ export class PlayedProcess implements TimersOwner {
     })
     this.running = new RunningNodes({
       ...{ node, nodes, partitions: 1, rebalanceDelay_ms: 10_000, reads: 'confirmed', log: silentLog },
-      ...{ hosts: () => [], isFull },
+      ...{ hosts: () => [this.said], isFull },
       tell: (self) => logs.instruct(node, { kind: 'tell', self }),
       instruct: (_, what) => {
         if (decides && log !== 'control') instruct(what)
@@ -105,6 +108,22 @@ export class PlayedProcess implements TimersOwner {
     this.running.begin(`${this.#parts.node}:1`, [])
   }
 
+  /** What it says of itself beside all else, which no other process has said, nor this one before. */
+  get said(): string {
+    return `${this.#number}-${this.#changes}`
+  }
+
+  /** What a member says of itself, as far as this process has heard. */
+  heardOf(node: string): string | undefined {
+    return this.#members.find(({ name }) => name === node)?.hosts[0]
+  }
+
+  /** Says something else of itself from now on. */
+  say(): void {
+    this.#changes += 1
+    this.running.unreachable([])
+  }
+
   /** What the replica of the log reports: of a partition, which is another thread's, the main thread hears of it later. */
   owns(epoch: LogSequence | undefined): void {
     if (this.#parts.log === 'control') this.running.coordinates(epoch)
@@ -128,8 +147,10 @@ export class PlayedProcess implements TimersOwner {
   }
 
   #take(report: ReportOfLog): void {
-    if (report.kind === 'members') this.running.members(report.members)
-    else if (report.kind === 'isMember') this.running.member(report.isMember)
+    if (report.kind === 'members') {
+      this.#members = report.members
+      this.running.members(report.members)
+    } else if (report.kind === 'isMember') this.running.member(report.isMember)
     else if (report.kind === 'givenUp') this.running.givenUp()
     else this.#leave()
   }

@@ -27,14 +27,13 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 export const mends: readonly Mend[] = [
   {
     fault: 'an owner answers what changes nothing without a look at its read lease',
-    first: 37,
+    first: 20,
     file: 'partition/mailbox/turn-runner.ts',
     now: 'if (!isLogged && !this.#isConfirmed(batch))',
     before: 'if (!isLogged && batch.length === 0)',
   },
   {
     fault: 'the election record of a dead thread and that of its successor are offered in one request',
-    first: 32,
     file: 'storage/etcd/appender.ts',
     now: 'if (isEnough || this.#busy.has(log)) {',
     before: 'if (isEnough) {',
@@ -71,7 +70,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'a turn that is given up in an orderly end is said not to be carried out',
-    first: 203,
+    first: 590,
     file: 'partition/mailbox/turn-runner.ts',
     now: 'if (fault instanceof LogGivenUp) {',
     before: "if (fault instanceof LogGivenUp && fault.message === '') {",
@@ -90,7 +89,6 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'the read lease of an owner whose date was put back is not over',
-    first: 36,
     file: 'threads/shared-memory/partition-position.ts',
     now: 'Atomics.load(this.#cells, untilCell) > process.hrtime.bigint() &&',
     before: 'Atomics.load(this.#cells, untilCell) > 0n &&',
@@ -103,7 +101,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'an election after a close is kept',
-    first: 52,
+    first: 30,
     file: 'partition/replica/transitions.ts',
     now: 'state.isToOwn ? wentOn(elected) : left(elected)',
     before: 'wentOn(elected)',
@@ -122,7 +120,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'an election behind that of a process before it, of the same node, waits for nobody',
-    first: 60,
+    first: 50,
     file: 'partition/replica/read-lease.ts',
     now: 'before.node !== node || before.isElection',
     before: 'before.node !== node',
@@ -141,7 +139,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'what a node has said before stands, since a request was carried out that was given up',
-    first: 175,
+    first: 20,
     file: 'storage/etcd/etcd-nodes.ts',
     now: 'if (standing !== undefined && !isSameFacts(standing.own, meant)) untold ??= meant',
     before: 'if (standing !== undefined && !isSameFacts(meant, meant)) untold ??= meant',
@@ -175,7 +173,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'a change that came with others is said to be refused, and nobody knows whether it stands',
-    first: 128,
+    first: 180,
     log: 'control',
     file: 'storage/store/metadata-store.ts',
     now: 'if (batch.length === 1 || fault instanceof LogGivenUp || fault instanceof DiskFault) {',

@@ -14,7 +14,7 @@ import { type BodyTerms, renderedMessage } from '../../src/model/subscription/me
 import type { NewNotice } from '../../src/model/subscription/notice.js'
 import type { Subscription } from '../../src/model/subscription/subscription.js'
 import { attributeFormats, type HttpTemplate, type SubscriptionTerms } from '../../src/model/subscription/terms.js'
-import { decodeChange, encodeChange, heldTerms, storedTerms } from '../../src/storage/records/change-record.js'
+import { decodeChange, encodeChange, encodeTerms, heldTerms } from '../../src/storage/records/change-record.js'
 import { noticeSections, noticesIn, noticeWrite } from '../../src/storage/records/notice-write.js'
 import { decodeSections, encodeSections } from '../../src/storage/records/sections.js'
 import { attribute, entity } from '../context/given-entity.js'
@@ -49,8 +49,8 @@ function termsWith(notification: Partial<BodyTerms['notification']>, onMetadata 
 function reread(change: Change, { id, attributes, terms }: Subscription): readonly [Change, BodyTerms] {
   const { notification, condition } = terms ?? termsWith({})
   const { change: held } = decodeChange(encodeChange({ change, time: cause.time, steps: maxSteps }))
-  const stored = storedTerms({ id, attributes, notification, onMetadata: condition?.onMetadata ?? true })
-  return [held, heldTerms(id, JSON.parse(JSON.stringify(stored)))]
+  const stored = encodeTerms({ id, attributes, notification, onMetadata: condition?.onMetadata ?? true })
+  return [held, heldTerms(id, JSON.parse(stored))]
 }
 
 const name = fc.constantFrom('a', 'b', 'c', 'alterationType', 'dateCreated')

@@ -69,6 +69,11 @@ export async function twinRefusal(members: readonly NodeFacts[], caller: LinkCal
   connection.close()
   // The address may have become that of another node since.
   if (response.kind !== 'answered' || parseNodeOfClock(response.bytes.toString()) !== name) return undefined
+  return twinText(name, address ?? '')
+}
+
+/** What an operator is told of another process with the name of a node. */
+export function twinText(name: string, address: string): string {
   return `another process runs as its node ${name}, at ${address}: end that one, or start this one with another -nodeName and a new folder`
 }
 

@@ -33,6 +33,9 @@ export interface MemberLease {
   leave(): Promise<void>
 }
 
+/** Why a node is no member: etcd has not carried it out, or another process is the member of its name, at this address. */
+export type MemberRefusal = EngineUnavailable | { readonly kind: 'taken'; readonly address: string }
+
 /** A subscription to changes, until it is stopped. */
 export interface Following {
   stop(): void
@@ -90,7 +93,7 @@ export class EtcdNodes {
     node: string,
     { revision, left }: { readonly revision: number; readonly left: ClusterNodes },
   ): Promise<Result<undefined, { readonly kind: 'changed' } | { readonly kind: 'isMember' } | EngineUnavailable>> {
-    const [key, member] = [this.#nodesKey, `${this.#prefix}/member/${node}`]
+    const [key, member] = [this.#nodesKey, this.#memberKey(node)]
     const removed = await this.#client.call('txn', {
       compare: [
         { result: compareEqual, target: compareRevision, key, modRevision: revision },
@@ -147,14 +150,36 @@ export class EtcdNodes {
     return ok(new Map(texts))
   }
 
-  /** Makes this node a member for as long as it renews its lease. */
-  async join(self: NodeFacts, ttl_ms: number): Promise<Result<MemberLease, EngineUnavailable>> {
+  /**
+   * Makes this node a member for as long as it renews its lease, unless its name has another address in etcd. That is of another process,
+   * or of a predecessor whose lease has not ended. Of several that join at one moment etcd takes one.
+   */
+  async join(self: NodeFacts, ttl_ms: number): Promise<Result<MemberLease, MemberRefusal>> {
     const lease = randomInt(1, 2 ** 47)
     const created = await this.#client.call('leaseGrant', { ID: lease, TTL: Math.ceil(ttl_ms / 1000) })
     if (!created.ok) return err(unanswered(created.error))
-    const written = await this.#put(self, lease)
-    if (!written.ok) return written
-    return ok(this.#kept(lease, ttl_ms, self))
+    const taken = await this.#takeName(self, lease)
+    if (taken.ok) return ok(this.#kept(lease, ttl_ms, self))
+    if (taken.error.kind === 'taken') await this.#client.call('leaseRevoke', { ID: lease })
+    return taken
+  }
+
+  async #takeName(self: NodeFacts, lease: number): Promise<Result<undefined, MemberRefusal>> {
+    const key = this.#memberKey(self.name)
+    const success = [this.#putting(self, lease)]
+    const isFree: Compare = { result: compareEqual, target: compareVersion, key, version: 0 }
+    const first = await this.#client.call('txn', { compare: [isFree], success, failure: [{ requestRange: { key } }] })
+    if (!first.ok) return err(unanswered(first.error))
+    if (first.value.succeeded) return ok(undefined)
+    const [held] = first.value.responses[0]?.responseRange?.kvs ?? []
+    const address = held && parseFacts(held.value.toString())?.address
+    // What stands at its own address it has said itself, or its predecessor: nobody else listens there.
+    if (held === undefined || address !== self.address) return err({ kind: 'taken', address: address ?? '' })
+    const { modRevision } = held
+    const isSame: Compare = { result: compareEqual, target: compareRevision, key, modRevision }
+    const second = await this.#client.call('txn', { compare: [isSame], success, failure: [] })
+    if (!second.ok) return err(unanswered(second.error))
+    return second.value.succeeded ? ok(undefined) : err({ kind: 'unavailable', reason: 'its facts have just changed' })
   }
 
   #kept(lease: number, ttl_ms: number, joined: NodeFacts): MemberLease {
@@ -209,11 +234,17 @@ export class EtcdNodes {
   }
 
   async #put(self: NodeFacts, lease: number): Promise<Result<undefined, EngineUnavailable>> {
-    const put = {
-      requestPut: { key: `${this.#prefix}/member/${self.name}`, value: Buffer.from(factsText(self)), lease },
-    }
-    const response = await this.#client.call('txn', { compare: [], success: [put], failure: [] })
+    const success = [this.#putting(self, lease)]
+    const response = await this.#client.call('txn', { compare: [], success, failure: [] })
     return response.ok ? ok(undefined) : err(unanswered(response.error))
+  }
+
+  #putting(self: NodeFacts, lease: number) {
+    return { requestPut: { key: this.#memberKey(self.name), value: Buffer.from(factsText(self)), lease } }
+  }
+
+  #memberKey(node: string): string {
+    return `${this.#prefix}/member/${node}`
   }
 
   /** Renews a lease; returns its remaining seconds, 0 if it has ended, undefined if that is unknown. */

@@ -80,6 +80,8 @@ export interface LogEvents {
   /** The URLs that the members of etcd announce: before the first response to `describe`, and again and again. */
   engineUrls(urls: readonly string[]): void
   isMember(isMember: boolean): void
+  /** Another process, which has this address, keeps being the member of this node's name. */
+  taken(address: string): void
   givenUp(): void
 }
 
@@ -88,6 +90,7 @@ export const logEvents: Operations<LogEvents> = {
   members: 'tell',
   engineUrls: 'tell',
   isMember: 'tell',
+  taken: 'tell',
   givenUp: 'tell',
 }
 
