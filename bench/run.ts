@@ -11,6 +11,7 @@ import { growth } from './growth.js'
 import { type Bench, Harness } from './harness.js'
 import { ingest } from './ingest.js'
 import { log } from './log.js'
+import { machines } from './machines.js'
 import { ngsi2 } from './ngsi2.js'
 import { notify } from './notify.js'
 import { type BenchOptions, benchOptions, helpOf, parseBenchOptions } from './options.js'
@@ -43,6 +44,7 @@ const benches: readonly Bench[] = [
   log,
   waits,
   scaling,
+  machines,
   overload,
   viewers,
   consoleBench,

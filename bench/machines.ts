@@ -1,0 +1,137 @@
+import { updateReading } from './device.js'
+import type { Bench, Harness } from './harness.js'
+import type { LoadResult } from './load.js'
+import { type Played, type PlayedMachine, playedUpdates, type UpdateCosts } from './played-machine.js'
+import { fresh } from './request.js'
+import { inTurns, median, rounded, times } from './rounds.js'
+import type { Line } from './table.js'
+
+const manyConnections: readonly number[] = [64, 256]
+const processors: readonly number[] = [2, 4, 8, 16]
+const threads: readonly number[] = [1, 2, 3, 4, 6, 8, 12, 16]
+
+/** More threads that give less than that are not worth their memory. */
+const worth = 1.03
+
+/** Beyond this share of its time a part is what the others wait for. */
+const isFull = 0.95
+
+/** What one update costs here, and what that would give on other machines, with each number of threads. */
+export const machines: Bench = {
+  name: 'machines',
+  question: 'what updates would get on 2 to 16 processors, with which flags, played by what each part takes here',
+  run: async (harness) => {
+    if (!harness.hasOwnBrokers('machines')) return
+    for (const connections of manyConnections) await measure(harness, connections)
+  },
+}
+
+interface Round {
+  readonly load: LoadResult
+  readonly costs: UpdateCosts
+}
+
+async function measure(harness: Harness, connections: number): Promise<void> {
+  const { devices, duration_s, rounds } = harness.options
+  const requests = Array.from({ length: devices }, (_, number) => updateReading(number, fresh))
+  const task = { connections, requests, checked: true, ...times(duration_s / rounds) }
+  await harness.withDevices(['-httpThreads', '1', '-partitions', '1'], async (url) => {
+    const one = async (round: number): Promise<Round> => {
+      const before = await countedBy(url)
+      const load = await harness.load(`machines, ${connections} connections, round ${round}`, { ...task, url })
+      return { load, costs: costsOf(load, before, await countedBy(url)) }
+    }
+    const { measured } = await inTurns(rounds, one)
+    const of = (name: keyof UpdateCosts): number => median(measured.map(({ costs }) => costs[name]))
+    const [frontEnd_us, partition_us, flush_us] = [of('frontEnd_us'), of('partition_us'), of('flush_us')]
+    const costs: UpdateCosts = { frontEnd_us, partition_us, flush_us, load_us: of('load_us') }
+    const rate_per_s = median(measured.map(({ load }) => load.rate_per_s))
+    const here = playedUpdates(costs, { processors: 2, httpThreads: 1, partitions: 1, connections })
+    harness.report.add({
+      ...{ bench: 'machines', case: 'measured on two processors, with the load', connections, rounds },
+      ...{ rate_per_s: Math.round(rate_per_s), played_per_s: Math.round(here.rate_per_s) },
+      ...{ front_end_us: rounded(frontEnd_us), partition_us: rounded(partition_us) },
+      ...{ flush_us: rounded(flush_us), load_us: rounded(costs.load_us) },
+    })
+    for (const number of processors) {
+      for (const line of linesFor({ ...costs, load_us: 0 }, number, connections)) harness.report.add(line)
+    }
+  })
+}
+
+/** The default flags on a machine whose load comes from another one, and those that give more. */
+function linesFor(costs: UpdateCosts, number: number, connections: number): readonly Line[] {
+  const half = Math.min(8, Math.max(1, Math.floor(number / 2)))
+  const play = (httpThreads: number, partitions: number) => {
+    const machine = { processors: number, httpThreads, partitions, connections }
+    return { machine, played: playedUpdates(costs, machine) }
+  }
+  const usual = play(half, half)
+  const counts = threads.filter((count) => count <= number)
+  const all = counts.flatMap((httpThreads) => counts.map((partitions) => play(httpThreads, partitions)))
+  const most = Math.max(...all.map(({ played }) => played.rate_per_s))
+  // Of those that give about as much, the one with the fewest threads.
+  const [best] = all
+    .filter(({ played }) => played.rate_per_s * worth >= most)
+    .sort((a, b) => a.machine.httpThreads + a.machine.partitions - b.machine.httpThreads - b.machine.partitions)
+  const isBetter = best !== undefined && best.played.rate_per_s > worth * usual.played.rate_per_s
+  return [lineOf('default flags', usual), ...(isBetter ? [lineOf('other flags', best)] : [])]
+}
+
+function lineOf(name: string, { machine, played }: { readonly machine: PlayedMachine; readonly played: Played }): Line {
+  const { processors: number, httpThreads, partitions, connections } = machine
+  return {
+    ...{ bench: 'machines', case: name, connections, processors: number, http_threads: httpThreads, partitions },
+    ...{ played_per_s: Math.round(played.rate_per_s), waits_for: fullPart(played) },
+    ...{ processors_ratio: rounded(played.processors_ratio), front_ends_ratio: rounded(played.front_ends_ratio) },
+    partitions_ratio: rounded(played.partitions_ratio),
+  }
+}
+
+/** The part that has no time left: more of it would give more. */
+function fullPart({ processors_ratio, front_ends_ratio, partitions_ratio }: Played): string {
+  if (processors_ratio > isFull) return 'processors'
+  if (Math.max(front_ends_ratio, partitions_ratio) < isFull) return 'more connections'
+  return front_ends_ratio > partitions_ratio ? '-httpThreads' : '-partitions'
+}
+
+/** What a broker has counted since its start. */
+interface Counted {
+  readonly requests: number
+  readonly frontEnds_us: number
+  readonly partitions_us: number
+  readonly processors_us: number
+  readonly turns: number
+  readonly flushes_us: number
+}
+
+async function countedBy(url: string): Promise<Counted> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const sum = (samples: RegExp): number =>
+    Array.from(text.matchAll(samples), ([, value]) => Number(value)).reduce((all, value) => all + value, 0)
+  return {
+    requests: sum(/^rigel_http_requests_total\{.*\} (\S+)$/gm),
+    frontEnds_us: 1e6 * sum(/^rigel_thread_busy_seconds_total\{kind="front_end".*\} (\S+)$/gm),
+    partitions_us: 1e6 * sum(/^rigel_thread_busy_seconds_total\{kind="partition".*\} (\S+)$/gm),
+    processors_us: 1e6 * sum(/^process_cpu_seconds_total (\S+)$/gm),
+    turns: sum(/^rigel_log_append_duration_seconds_count\{.*\} (\S+)$/gm),
+    flushes_us: 1e6 * sum(/^rigel_log_append_duration_seconds_sum\{.*\} (\S+)$/gm),
+  }
+}
+
+/**
+ * What an update took between two moments. Threads that had to wait for a processor were busy for longer than they were at work: what
+ * the process took of the processors is divided among them.
+ */
+function costsOf({ generator_cpu_ratio, rate_per_s }: LoadResult, before: Counted, after: Counted): UpdateCosts {
+  const of = (name: keyof Counted): number => after[name] - before[name]
+  const flushes_us = of('flushes_us')
+  const [frontEnds_us, partitions_us] = [of('frontEnds_us'), Math.max(0, of('partitions_us') - flushes_us)]
+  const share = of('processors_us') / (frontEnds_us + partitions_us) / of('requests')
+  return {
+    frontEnd_us: frontEnds_us * share,
+    partition_us: partitions_us * share,
+    flush_us: flushes_us / of('turns'),
+    load_us: (1e6 * generator_cpu_ratio) / rate_per_s,
+  }
+}
