@@ -10,11 +10,8 @@ const manyConnections: readonly number[] = [64, 256]
 const processors: readonly number[] = [2, 4, 8, 16]
 const threads: readonly number[] = [1, 2, 3, 4, 6, 8, 12, 16]
 
-/** More threads that give less than that are not worth their memory. */
+/** More of something that gives less than that is not worth it. */
 const worth = 1.03
-
-/** Beyond this share of its time a part is what the others wait for. */
-const isFull = 0.95
 
 /** What one update costs here, and what that would give on other machines, with each number of threads. */
 export const machines: Bench = {
@@ -36,10 +33,17 @@ async function measure(harness: Harness, connections: number): Promise<void> {
   const requests = Array.from({ length: devices }, (_, number) => updateReading(number, fresh))
   const task = { connections, requests, checked: true, ...times(duration_s / rounds) }
   await harness.withDevices(['-httpThreads', '1', '-partitions', '1'], async (url) => {
-    const one = async (round: number): Promise<Round> => {
+    const counted = async (of: number, round: number) => {
       const before = await countedBy(url)
-      const load = await harness.load(`machines, ${connections} connections, round ${round}`, { ...task, url })
-      return { load, costs: costsOf(load, before, await countedBy(url)) }
+      const load = await harness.load(`machines, ${of} connections, round ${round}`, { ...task, connections: of, url })
+      return { load, before, after: await countedBy(url) }
+    }
+    const one = async (round: number): Promise<Round> => {
+      // A flush takes longer where its thread waits for a processor behind it, which it would not on a larger machine.
+      const alone = await counted(1, round)
+      const flush_us = (alone.after.flushes_us - alone.before.flushes_us) / (alone.after.turns - alone.before.turns)
+      const { load, before, after } = await counted(connections, round)
+      return { load, costs: costsOf(load, before, after, flush_us) }
     }
     const { measured } = await inTurns(rounds, one)
     const of = (name: keyof UpdateCosts): number => median(measured.map(({ costs }) => costs[name]))
@@ -59,40 +63,52 @@ async function measure(harness: Harness, connections: number): Promise<void> {
   })
 }
 
+type Playing = (machine: PlayedMachine) => Played
+
 /** The default flags on a machine whose load comes from another one, and those that give more. */
 function linesFor(costs: UpdateCosts, number: number, connections: number): readonly Line[] {
   const half = Math.min(8, Math.max(1, Math.floor(number / 2)))
-  const play = (httpThreads: number, partitions: number) => {
+  const play: Playing = (machine) => playedUpdates(costs, machine)
+  const withThreads = (httpThreads: number, partitions: number) => {
     const machine = { processors: number, httpThreads, partitions, connections }
-    return { machine, played: playedUpdates(costs, machine) }
+    return { machine, played: play(machine) }
   }
-  const usual = play(half, half)
+  const usual = withThreads(half, half)
   const counts = threads.filter((count) => count <= number)
-  const all = counts.flatMap((httpThreads) => counts.map((partitions) => play(httpThreads, partitions)))
+  const all = counts.flatMap((httpThreads) => counts.map((partitions) => withThreads(httpThreads, partitions)))
   const most = Math.max(...all.map(({ played }) => played.rate_per_s))
   // Of those that give about as much, the one with the fewest threads.
   const [best] = all
     .filter(({ played }) => played.rate_per_s * worth >= most)
     .sort((a, b) => a.machine.httpThreads + a.machine.partitions - b.machine.httpThreads - b.machine.partitions)
   const isBetter = best !== undefined && best.played.rate_per_s > worth * usual.played.rate_per_s
-  return [lineOf('default flags', usual), ...(isBetter ? [lineOf('other flags', best)] : [])]
+  return [lineOf('default flags', play, usual), ...(isBetter ? [lineOf('other flags', play, best)] : [])]
 }
 
-function lineOf(name: string, { machine, played }: { readonly machine: PlayedMachine; readonly played: Played }): Line {
+function lineOf(
+  name: string,
+  play: Playing,
+  { machine, played }: { readonly machine: PlayedMachine; readonly played: Played },
+): Line {
   const { processors: number, httpThreads, partitions, connections } = machine
   return {
     ...{ bench: 'machines', case: name, connections, processors: number, http_threads: httpThreads, partitions },
-    ...{ played_per_s: Math.round(played.rate_per_s), waits_for: fullPart(played) },
-    ...{ processors_ratio: rounded(played.processors_ratio), front_ends_ratio: rounded(played.front_ends_ratio) },
-    partitions_ratio: rounded(played.partitions_ratio),
+    ...{ played_per_s: Math.round(played.rate_per_s), processors_ratio: rounded(played.processors_ratio) },
+    lacks: lackOf(play, machine, played),
   }
 }
 
-/** The part that has no time left: more of it would give more. */
-function fullPart({ processors_ratio, front_ends_ratio, partitions_ratio }: Played): string {
-  if (processors_ratio > isFull) return 'processors'
-  if (Math.max(front_ends_ratio, partitions_ratio) < isFull) return 'more connections'
-  return front_ends_ratio > partitions_ratio ? '-httpThreads' : '-partitions'
+/** What one more of would give most. */
+function lackOf(play: Playing, machine: PlayedMachine, { rate_per_s }: Played): string {
+  const { processors: number, httpThreads, partitions } = machine
+  const more = {
+    processors: { ...machine, processors: number + 1 },
+    '-httpThreads': { ...machine, httpThreads: httpThreads + 1 },
+    '-partitions': { ...machine, partitions: partitions + 1 },
+  }
+  const gains = Object.entries(more).map(([what, changed]) => ({ what, rate_per_s: play(changed).rate_per_s }))
+  const [most] = gains.sort((one, other) => other.rate_per_s - one.rate_per_s)
+  return most !== undefined && most.rate_per_s > worth * rate_per_s ? most.what : 'connections'
 }
 
 /** What a broker has counted since its start. */
@@ -123,7 +139,12 @@ async function countedBy(url: string): Promise<Counted> {
  * What an update took between two moments. Threads that had to wait for a processor were busy for longer than they were at work: what
  * the process took of the processors is divided among them.
  */
-function costsOf({ generator_cpu_ratio, rate_per_s }: LoadResult, before: Counted, after: Counted): UpdateCosts {
+function costsOf(
+  { generator_cpu_ratio, rate_per_s }: LoadResult,
+  before: Counted,
+  after: Counted,
+  flush_us: number,
+): UpdateCosts {
   const of = (name: keyof Counted): number => after[name] - before[name]
   const flushes_us = of('flushes_us')
   const [frontEnds_us, partitions_us] = [of('frontEnds_us'), Math.max(0, of('partitions_us') - flushes_us)]
@@ -131,7 +152,7 @@ function costsOf({ generator_cpu_ratio, rate_per_s }: LoadResult, before: Counte
   return {
     frontEnd_us: frontEnds_us * share,
     partition_us: partitions_us * share,
-    flush_us: flushes_us / of('turns'),
+    flush_us,
     load_us: (1e6 * generator_cpu_ratio) / rate_per_s,
   }
 }

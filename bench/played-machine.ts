@@ -16,12 +16,10 @@ export interface PlayedMachine {
   readonly connections: number
 }
 
-/** What a machine does, and the share of the time for which each of its parts has work, on average. */
+/** What a machine does, and the share of the time for which its processors have work. */
 export interface Played {
   readonly rate_per_s: number
   readonly processors_ratio: number
-  readonly front_ends_ratio: number
-  readonly partitions_ratio: number
 }
 
 /** Updates that are played: few enough for hundreds of machines, and enough that chance makes a difference of some 1 %. */
@@ -38,27 +36,6 @@ export function playedUpdates(costs: UpdateCosts, machine: PlayedMachine): Playe
   return new Play(costs, machine).run()
 }
 
-/** A time in which something has work. */
-class BusyTime {
-  total_us = 0
-  #began_us: number | undefined
-
-  begin(now_us: number): void {
-    this.#began_us ??= now_us
-  }
-
-  end(now_us: number): void {
-    if (this.#began_us !== undefined) this.total_us += now_us - this.#began_us
-    this.#began_us = undefined
-  }
-
-  /** Forgets what was before. */
-  restart(now_us: number): void {
-    this.total_us = 0
-    if (this.#began_us !== undefined) this.#began_us = now_us
-  }
-}
-
 interface Work {
   readonly cost_us: number
   readonly done: () => void
@@ -66,7 +43,6 @@ interface Work {
 
 /** A thread that does one thing after the other. */
 class PlayedThread {
-  readonly busy = new BusyTime()
   readonly #play: Play
   readonly #waiting: Work[] = []
   #works = false
@@ -77,26 +53,22 @@ class PlayedThread {
 
   give(work: Work): void {
     this.#waiting.push(work)
-    this.busy.begin(this.#play.now_us)
     if (!this.#works) this.#next()
   }
 
   #next(): void {
     const work = this.#waiting.shift()
     this.#works = work !== undefined
-    if (work === undefined) this.busy.end(this.#play.now_us)
-    else {
-      this.#play.process(work.cost_us, () => {
-        work.done()
-        this.#next()
-      })
-    }
+    if (work === undefined) return
+    this.#play.process(work.cost_us, () => {
+      work.done()
+      this.#next()
+    })
   }
 }
 
 /** The thread of a partition, which takes all that waits for it in one turn. */
 class PlayedOwner {
-  readonly busy = new BusyTime()
   readonly #play: Play
   readonly #costs: UpdateCosts
   #waiting: (() => void)[] = []
@@ -109,7 +81,6 @@ class PlayedOwner {
 
   give(answer: () => void): void {
     this.#waiting.push(answer)
-    this.busy.begin(this.#play.now_us)
     if (!this.#works) this.#turn()
   }
 
@@ -117,15 +88,13 @@ class PlayedOwner {
     const turn = this.#waiting
     this.#waiting = []
     this.#works = turn.length > 0
-    if (!this.#works) this.busy.end(this.#play.now_us)
-    else {
-      this.#play.process(turn.length * this.#costs.partition_us, () => {
-        this.#play.after(this.#costs.flush_us, () => {
-          for (const answer of turn) answer()
-          this.#turn()
-        })
+    if (!this.#works) return
+    this.#play.process(turn.length * this.#costs.partition_us, () => {
+      this.#play.after(this.#costs.flush_us, () => {
+        for (const answer of turn) answer()
+        this.#turn()
       })
-    }
+    })
   }
 }
 
@@ -160,15 +129,9 @@ class Play {
     for (let connection = 0; connection < connections; connection += 1) this.#send(connection)
     while (this.#answered < updates) this.#goOn()
     const lasted_us = this.now_us - this.#began_us
-    const ratio = (parts: readonly { readonly busy: BusyTime }[]): number => {
-      for (const { busy } of parts) busy.end(this.now_us)
-      return parts.reduce((sum, { busy }) => sum + busy.total_us, 0) / (parts.length * lasted_us)
-    }
     return {
       rate_per_s: ((updates - warmUp) / lasted_us) * 1e6,
       processors_ratio: this.#processed_us / (processors * lasted_us),
-      front_ends_ratio: ratio(this.#frontEnds),
-      partitions_ratio: ratio(this.#owners),
     }
   }
 
@@ -224,7 +187,6 @@ class Play {
   #measureFromHere(): void {
     this.#began_us = this.now_us
     this.#processed_us = 0
-    for (const { busy } of [...this.#frontEnds, ...this.#owners]) busy.restart(this.now_us)
   }
 
   get #anyOwner(): PlayedOwner | undefined {

@@ -22,10 +22,9 @@ test('one connection waits for all that its update takes, and a flush is shared 
   about(t, playedUpdates(costs, { ...large, connections: 1 }).rate_per_s, 1e6 / 170, 'one connection')
   const one = { ...large, partitions: 1, httpThreads: 32 }
   const slow = { ...costs, flush_us: 10_000 }
-  const { rate_per_s, partitions_ratio, processors_ratio } = playedUpdates(slow, { ...one, connections: 64 })
+  const { rate_per_s, processors_ratio } = playedUpdates(slow, { ...one, connections: 64 })
   // In turns of all that do not wait for the turn before.
   t.ok(rate_per_s > 64e6 / 2 / 11_000 && rate_per_s < 64e6 / 10_000, `${rate_per_s}`)
-  t.ok(partitions_ratio > 0.95)
   t.ok(processors_ratio < 0.1)
 })
 
