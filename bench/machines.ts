@@ -1,3 +1,6 @@
+import { availableParallelism } from 'node:os'
+import { halfOf } from '../src/machine.js'
+import { type Counter, countedBy, threadsBusy } from './counters.js'
 import { updateReading } from './device.js'
 import type { Bench, Harness } from './harness.js'
 import type { LoadResult } from './load.js'
@@ -9,6 +12,9 @@ import type { Line } from './table.js'
 const manyConnections: readonly number[] = [64, 256]
 const processors: readonly number[] = [2, 4, 8, 16]
 const threads: readonly number[] = [1, 2, 3, 4, 6, 8, 12, 16]
+
+/** What is measured. */
+const oneOfEach = { httpThreads: 1, partitions: 1 }
 
 /** More of something that gives less than that is not worth it. */
 const worth = 1.03
@@ -33,27 +39,32 @@ async function measure(harness: Harness, connections: number): Promise<void> {
   const requests = Array.from({ length: devices }, (_, number) => updateReading(number, fresh))
   const task = { connections, requests, checked: true, ...times(duration_s / rounds) }
   await harness.withDevices(['-httpThreads', '1', '-partitions', '1'], async (url) => {
-    const counted = async (of: number, round: number) => {
-      const before = await countedBy(url)
+    const loaded = async (of: number, round: number): Promise<readonly [LoadResult, Counted]> => {
+      const before = await countedBy(counters, [url])
       const load = await harness.load(`machines, ${of} connections, round ${round}`, { ...task, connections: of, url })
-      return { load, before, after: await countedBy(url) }
+      const after = await countedBy(counters, [url])
+      return [load, (name) => (after.get(name) ?? 0) - (before.get(name) ?? 0)]
     }
     const one = async (round: number): Promise<Round> => {
       // A flush takes longer where its thread waits for a processor behind it, which it would not on a larger machine.
-      const alone = await counted(1, round)
-      const flush_us = (alone.after.flushes_us - alone.before.flushes_us) / (alone.after.turns - alone.before.turns)
-      const { load, before, after } = await counted(connections, round)
-      return { load, costs: costsOf(load, before, after, flush_us) }
+      const [, alone] = await loaded(1, round)
+      const [load, counted] = await loaded(connections, round)
+      return { load, costs: costsOf(load, counted, alone('flushes_us') / alone('turns')) }
     }
     const { measured } = await inTurns(rounds, one)
     const of = (name: keyof UpdateCosts): number => median(measured.map(({ costs }) => costs[name]))
     const [frontEnd_us, partition_us, flush_us] = [of('frontEnd_us'), of('partition_us'), of('flush_us')]
     const costs: UpdateCosts = { frontEnd_us, partition_us, flush_us, load_us: of('load_us') }
+    if (![frontEnd_us, partition_us, flush_us].every((cost_us) => cost_us > 0)) {
+      return harness.report.fail(
+        'machines: a round is over before the threads say how busy they were: --duration 2 or more',
+      )
+    }
     const rate_per_s = median(measured.map(({ load }) => load.rate_per_s))
-    const here = playedUpdates(costs, { processors: 2, httpThreads: 1, partitions: 1, connections })
+    const here = playedUpdates(costs, { ...oneOfEach, processors: availableParallelism(), connections })
     harness.report.add({
-      ...{ bench: 'machines', case: 'measured on two processors, with the load', connections, rounds },
-      ...{ rate_per_s: Math.round(rate_per_s), played_per_s: Math.round(here.rate_per_s) },
+      ...{ bench: 'machines', case: 'measured here, with the load', connections, rounds },
+      ...{ measured_per_s: Math.round(rate_per_s), played_per_s: Math.round(here.rate_per_s) },
       ...{ front_end_us: rounded(frontEnd_us), partition_us: rounded(partition_us) },
       ...{ flush_us: rounded(flush_us), load_us: rounded(costs.load_us) },
     })
@@ -67,7 +78,7 @@ type Playing = (machine: PlayedMachine) => Played
 
 /** The default flags on a machine whose load comes from another one, and those that give more. */
 function linesFor(costs: UpdateCosts, number: number, connections: number): readonly Line[] {
-  const half = Math.min(8, Math.max(1, Math.floor(number / 2)))
+  const half = halfOf(number)
   const play: Playing = (machine) => playedUpdates(costs, machine)
   const withThreads = (httpThreads: number, partitions: number) => {
     const machine = { processors: number, httpThreads, partitions, connections }
@@ -111,44 +122,25 @@ function lackOf(play: Playing, machine: PlayedMachine, { rate_per_s }: Played): 
   return most !== undefined && most.rate_per_s > worth * rate_per_s ? most.what : 'connections'
 }
 
-/** What a broker has counted since its start. */
-interface Counted {
-  readonly requests: number
-  readonly frontEnds_us: number
-  readonly partitions_us: number
-  readonly processors_us: number
-  readonly turns: number
-  readonly flushes_us: number
-}
+const counters: readonly Counter[] = [
+  ...threadsBusy,
+  { name: 'requests', samples: /^rigel_http_requests_total\{.*\} (\S+)$/gm },
+  { name: 'processors_us', samples: /^process_cpu_seconds_total (\S+)$/gm, times: 1e6 },
+  { name: 'turns', samples: /^rigel_log_append_duration_seconds_count\{.*\} (\S+)$/gm },
+  { name: 'flushes_us', samples: /^rigel_log_append_duration_seconds_sum\{.*\} (\S+)$/gm, times: 1e6 },
+]
 
-async function countedBy(url: string): Promise<Counted> {
-  const text = await (await fetch(`${url}/metrics`)).text()
-  const sum = (samples: RegExp): number =>
-    Array.from(text.matchAll(samples), ([, value]) => Number(value)).reduce((all, value) => all + value, 0)
-  return {
-    requests: sum(/^rigel_http_requests_total\{.*\} (\S+)$/gm),
-    frontEnds_us: 1e6 * sum(/^rigel_thread_busy_seconds_total\{kind="front_end".*\} (\S+)$/gm),
-    partitions_us: 1e6 * sum(/^rigel_thread_busy_seconds_total\{kind="partition".*\} (\S+)$/gm),
-    processors_us: 1e6 * sum(/^process_cpu_seconds_total (\S+)$/gm),
-    turns: sum(/^rigel_log_append_duration_seconds_count\{.*\} (\S+)$/gm),
-    flushes_us: 1e6 * sum(/^rigel_log_append_duration_seconds_sum\{.*\} (\S+)$/gm),
-  }
-}
+/** What a broker has counted between two moments, by name. */
+type Counted = (name: string) => number
 
 /**
  * What an update took between two moments. Threads that had to wait for a processor were busy for longer than they were at work: what
  * the process took of the processors is divided among them.
  */
-function costsOf(
-  { generator_cpu_ratio, rate_per_s }: LoadResult,
-  before: Counted,
-  after: Counted,
-  flush_us: number,
-): UpdateCosts {
-  const of = (name: keyof Counted): number => after[name] - before[name]
-  const flushes_us = of('flushes_us')
-  const [frontEnds_us, partitions_us] = [of('frontEnds_us'), Math.max(0, of('partitions_us') - flushes_us)]
-  const share = of('processors_us') / (frontEnds_us + partitions_us) / of('requests')
+function costsOf({ generator_cpu_ratio, rate_per_s }: LoadResult, counted: Counted, flush_us: number): UpdateCosts {
+  const frontEnds_us = counted('front_ends_busy_us')
+  const partitions_us = Math.max(0, counted('partitions_busy_us') - counted('flushes_us'))
+  const share = counted('processors_us') / (frontEnds_us + partitions_us) / counted('requests')
   return {
     frontEnd_us: frontEnds_us * share,
     partition_us: partitions_us * share,

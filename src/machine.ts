@@ -26,5 +26,9 @@ export function memoryLeft_bytes(): number {
   return Math.max(0, Math.min(memoryLimit_bytes() - memoryUsed_bytes(), freemem()))
 }
 
-/** Half the processors, from 1 to 8: as many front ends, and as many partitions, when no number is asked for. */
-export const halfTheProcessors = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))
+/** Half of these processors, from 1 to 8: as many front ends, and as many partitions, when no number is asked for. */
+export function halfOf(processors: number): number {
+  return Math.min(8, Math.max(1, Math.floor(processors / 2)))
+}
+
+export const halfTheProcessors = halfOf(availableParallelism())

@@ -1,28 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { type Counter, countedBy, sum, threadsBusy } from '../counters.js'
 import type { NodesUnderTest } from './nodes.js'
 
 /** In which units the kernel counts the processor time of a process: hundredths of a second on all systems that we know. */
 const tick_ms = 10
 
-/** A counter by the name that results have, its samples, and what they are multiplied with. */
-interface Counter {
-  readonly name: string
-  readonly samples: RegExp
-  readonly times?: number
-}
-
-/** What brokers count. A thread that waits for the disk is busy. */
+/** What brokers count. */
 const brokerCounters: readonly Counter[] = [
-  {
-    name: 'front_ends_busy_us',
-    samples: /^rigel_thread_busy_seconds_total\{kind="front_end".*\} (\S+)$/gm,
-    times: 1e6,
-  },
-  {
-    name: 'partitions_busy_us',
-    samples: /^rigel_thread_busy_seconds_total\{kind="partition".*\} (\S+)$/gm,
-    times: 1e6,
-  },
+  ...threadsBusy,
   { name: 'records', samples: /^rigel_cluster_appended_records_total (\S+)$/gm },
   { name: 'append_requests', samples: /^rigel_cluster_append_request_duration_seconds_count (\S+)$/gm },
   { name: 'logged_bytes', samples: /^rigel_log_appended_bytes_total\{.*\} (\S+)$/gm },
@@ -58,8 +43,8 @@ export function processorTime_ms(pid: number): number {
 export async function spentBy(nodes: NodesUnderTest): Promise<Spent> {
   const pids = nodes.etcd.urls.flatMap((_, number) => nodes.etcd.pid(number) ?? [])
   const counted = [
-    ...summed(brokerCounters, await metricsOf(nodes.urls)),
-    ...summed(etcdCounters, await metricsOf(nodes.etcd.urls)),
+    ...(await countedBy(brokerCounters, nodes.urls)),
+    ...(await countedBy(etcdCounters, nodes.etcd.urls)),
   ]
   return {
     brokers_ms: new Map(nodes.names.map((name) => [name, processorTime_ms(nodes.broker(name).pid)])),
@@ -98,20 +83,4 @@ function combined(
   sign: 1 | -1,
 ): ReadonlyMap<string, number> {
   return new Map([...one].map(([name, value]) => [name, value + sign * (other.get(name) ?? 0)]))
-}
-
-function metricsOf(urls: readonly string[]): Promise<readonly string[]> {
-  return Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()))
-}
-
-/** The samples of each counter in all texts, added up. */
-function summed(counters: readonly Counter[], texts: readonly string[]): readonly (readonly [string, number])[] {
-  return counters.map(({ name, samples, times = 1 }) => {
-    const values = texts.flatMap((text) => [...text.matchAll(samples)].map(([, value]) => Number(value) * times))
-    return [name, sum(values)]
-  })
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((all, value) => all + value, 0)
 }

@@ -148,7 +148,7 @@ const notices: readonly Dimension[] = [
   },
   {
     name: 'subscriptions with lists of 1000 attributes that hear of an entity with 5000',
-    // 50,000 names may be told of one entity, by sixteenths of a list.
+    // Sixteen names of a list count as one of the 50,000 subscriptions that may be about one entity.
     most: 750,
     before: (size) => [
       ...numbered(size).map((at) => plain(`,"attrs":[${many(1000, (each) => `"a${at + each}"`)}]`, ofChangesOnly)),
