@@ -22,7 +22,7 @@ test('with the certificates of the script etcd as in compose.cluster.yaml serves
   const made = spawnSync(script, [certificates], { encoding: 'utf8' })
   t.equal(made.status, 0, made.stderr)
   const file = (name: string): string => join(certificates, name)
-  const etcd = await EtcdMembers.start(t, 1, folder, etcdFlags(file), 'https')
+  const etcd = await EtcdMembers.start(t, 1, etcdFlags(file), { scheme: 'https' })
   const [url = ''] = etcd.urls
   const curl = (more: readonly string[]) => {
     const words = ['-s', '--cacert', file('ca.pem'), ...more, '-d', '{"key":"AA==","range_end":"AA=="}']

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { ownBroker } from '../../bench/broker-process.js'
 import { member } from '../../bench/ngsi.js'
+import { memoryFolder } from '../memory-folder.js'
 import { nodeBySh } from '../program.js'
 
 /** The script of a broker that can be told to do wrong: see there. */
@@ -40,8 +40,11 @@ export interface Running {
 /** The programs of the benchmarks. */
 type Program = 'run' | 'feed' | 'soak' | 'console-soak'
 
-/** Starts a program of the benchmarks, with a folder for temporary files. */
-export function start(program: Program, argv: readonly string[], folder = tmpdir()): Running {
+/**
+ * Starts a program of the benchmarks, with a folder for its data. They fail when an update does, as it has to where etcd does not answer for
+ * seconds.
+ */
+export function start(program: Program, argv: readonly string[], folder = memoryFolder): Running {
   const script = fileURLToPath(new URL(`../../bench/${program}.js`, import.meta.url))
   const child = spawn('sh', nodeBySh([script, ...argv]), {
     stdio: ['ignore', 'pipe', 'pipe'],

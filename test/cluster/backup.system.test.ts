@@ -21,7 +21,7 @@ async function linesOf(backup: string, restored: string): Promise<readonly strin
 
 test('a backup of any node has everything that any node had acknowledged before', { skip: noEtcd }, async (t) => {
   const folder = t.testdir({ etcd: {} })
-  const etcd = await EtcdMembers.start(t, 1, join(folder, 'etcd'))
+  const etcd = await EtcdMembers.start(t, 1)
   const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => tokenFlags(folder))
   const [a, b] = nodes
   if (a === undefined || b === undefined) return

@@ -51,7 +51,7 @@ test('while connections between nodes break under load no older value is shown a
 }, async (t) => {
   t.setTimeout(300_000 + breaks * 5_000)
   const folder = t.testdir()
-  const etcd = await EtcdMembers.start(t, 1, `${folder}/etcd`)
+  const etcd = await EtcdMembers.start(t, 1)
   const cluster = freshName()
   const port = await freePort()
   const proxy = await CuttingProxy.before(t, { port })

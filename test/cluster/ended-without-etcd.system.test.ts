@@ -10,7 +10,7 @@ import { nodeFlags, setLevel, tokenFlags } from './given-nodes.js'
 
 test('a node that ends while etcd is gone keeps all that it has acknowledged', { skip: noEtcd }, async (t) => {
   const folder = t.testdir()
-  const etcd = await EtcdMembers.start(t, 1, folder)
+  const etcd = await EtcdMembers.start(t, 1)
   const cluster = freshName()
   const flags = [...nodeFlags(etcd, cluster, 'a'), ...tokenFlags(folder)]
   const node = await RunningBroker.startOn(t, join(folder, 'data'), flags)

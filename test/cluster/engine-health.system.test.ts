@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { test } from 'tap'
 import { member } from '../../bench/ngsi.js'
 import type { RunningBroker } from '../running.js'
@@ -49,7 +48,7 @@ test('no broker of a cluster is ready while etcd is full or away, although nobod
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir({ etcd: {} })
-  const etcd = await EtcdMembers.start(t, 1, join(folder, 'etcd'), ['--quota-backend-bytes', `${quota_bytes}`])
+  const etcd = await EtcdMembers.start(t, 1, ['--quota-backend-bytes', `${quota_bytes}`])
   const token = tokenFlags(folder)
   const { nodes: others } = await givenNodes(t, etcd, ['only'], () => token)
   const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => token)

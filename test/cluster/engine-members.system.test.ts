@@ -6,7 +6,7 @@ import { EtcdMembers, noEtcd } from './etcd-members.js'
 test('the URLs that members announce are known, for clients and for each other, also where etcd has users', {
   skip: noEtcd,
 }, async (t) => {
-  const etcd = await EtcdMembers.start(t, 3, t.testdir())
+  const etcd = await EtcdMembers.start(t, 3)
   await etcd.untilAllHealthy()
   const announced = async (settings: EtcdSettings): Promise<readonly string[]> => {
     const client = new EtcdClient(settings)

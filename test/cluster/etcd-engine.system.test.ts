@@ -16,7 +16,7 @@ let prefixes = 0
 
 if (noEtcd === false) {
   before(async () => {
-    etcd = await EtcdMembers.start(file, 3, file.testdir())
+    etcd = await EtcdMembers.start(file, 3)
   })
 }
 

@@ -53,7 +53,7 @@ test('while etcd is full updates are refused and no partition is given away; whe
 }, async (t) => {
   t.setTimeout(400_000)
   const folder = t.testdir()
-  const etcd = await EtcdMembers.start(t, 1, folder, ['--quota-backend-bytes', `${quota_bytes}`])
+  const etcd = await EtcdMembers.start(t, 1, ['--quota-backend-bytes', `${quota_bytes}`])
   const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => [...tokenFlags(folder), ...rebalancedSoon])
   const [a, b] = nodes
   if (a === undefined || b === undefined) return

@@ -16,7 +16,7 @@ test('what is refused since etcd is full does not stand, and what stands is not 
   skip: noEtcd,
 }, async (t) => {
   const quota = ['--quota-backend-bytes', `${16 * 2 ** 20}`]
-  const small = await EtcdMembers.start(t, 1, t.testdir(), quota)
+  const small = await EtcdMembers.start(t, 1, quota)
   const engine = new EtcdEngine({ urls: small.urls }, '/full')
   t.teardown(() => engine.close())
   const logs = Array.from({ length: 6 }, (_, number) => number)

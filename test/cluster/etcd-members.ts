@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { EtcdProcesses, etcdMembers, hasEtcd } from '../../bench/cluster/etcd-processes.js'
+import { memoryFolder } from '../memory-folder.js'
 
 /** The variable that says where the etcd is that the tests of a run share. */
 export const etcdOfRun = 'RIGEL_TEST_ETCD'
@@ -15,17 +18,19 @@ export class EtcdMembers extends EtcdProcesses {
    */
   static async ofRun(file: Test): Promise<EtcdMembers> {
     const url = process.env[etcdOfRun]
-    if (url === undefined) return EtcdMembers.start(file, 1, file.testdir())
+    if (url === undefined) return EtcdMembers.start(file, 1)
     return new EtcdMembers([{ name: 'm0', url, peer: '', data: '' }])
   }
 
-  /** Of HTTPS it is not waited until it serves: it may not serve everybody. */
+  /** Of HTTPS it is not waited until it serves: it may not serve everybody. Its data is in memory, unless a folder is given. */
   static async start(
     t: Test,
     size: number,
-    folder: string,
     flags: readonly string[] = [],
-    scheme: 'http' | 'https' = 'http',
+    {
+      scheme = 'http',
+      folder = folderInMemory(t),
+    }: { readonly scheme?: 'http' | 'https'; readonly folder?: string } = {},
   ): Promise<EtcdMembers> {
     const etcd = new EtcdMembers(await etcdMembers(size, folder, scheme), flags)
     t.teardown(() => etcd.end())
@@ -33,4 +38,11 @@ export class EtcdMembers extends EtcdProcesses {
     if (scheme === 'http') await etcd.untilHealthy()
     return etcd
   }
+}
+
+/** A folder that goes behind what the test tears down later. */
+function folderInMemory(t: Test): string {
+  const folder = mkdtempSync(join(memoryFolder, 'etcd-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  return folder
 }

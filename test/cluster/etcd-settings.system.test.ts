@@ -13,7 +13,7 @@ import { whenAvailable } from './given.js'
 const start = 0 as LogSequence
 
 test('etcd that has no room says so, and takes records again when there is some', { skip: noEtcd }, async (t) => {
-  const etcd = await EtcdMembers.start(t, 1, t.testdir(), ['--quota-backend-bytes', '1000000'])
+  const etcd = await EtcdMembers.start(t, 1, ['--quota-backend-bytes', '1000000'])
   const engine = new EtcdEngine({ urls: etcd.urls }, '/full')
   t.teardown(() => engine.close())
   t.ok((await whenAvailable(() => engine.begin('a test', new Map([[0, start]]), 'its nodes'))).ok)
@@ -39,7 +39,7 @@ test('etcd that has no room says so, and takes records again when there is some'
 })
 
 test('a record that etcd is not set up for is too large, and so alone', { skip: noEtcd }, async (t) => {
-  const etcd = await EtcdMembers.start(t, 1, t.testdir(), ['--max-request-bytes', '100000'])
+  const etcd = await EtcdMembers.start(t, 1, ['--max-request-bytes', '100000'])
   const engine = new EtcdEngine({ urls: etcd.urls }, '/large')
   t.teardown(() => engine.close())
   t.ok((await whenAvailable(() => engine.begin('a test', new Map([0, 1].map((log) => [log, start])), 'its nodes'))).ok)
@@ -56,7 +56,7 @@ test('a record that etcd is not set up for is too large, and so alone', { skip: 
 })
 
 test('users of etcd show their password', { skip: noEtcd }, async (t) => {
-  const etcd = await EtcdMembers.start(t, 1, t.testdir())
+  const etcd = await EtcdMembers.start(t, 1)
   etcd.control(['user', 'add', 'root:secret'])
   etcd.control(['user', 'grant-role', 'root', 'root'])
   etcd.control(['auth', 'enable'])
@@ -80,7 +80,7 @@ test('etcd is reached over TLS, by certificates of both', { skip: noEtcd }, asyn
   writeFileSync(cert, unknownCertificate)
   writeFileSync(key, itsKey)
   const flags = ['--cert-file', cert, '--key-file', key, '--trusted-ca-file', cert, '--client-cert-auth']
-  const etcd = await EtcdMembers.start(t, 1, folder, flags, 'https')
+  const etcd = await EtcdMembers.start(t, 1, flags, { scheme: 'https' })
   const trusted = new EtcdEngine({ urls: etcd.urls, ca: cert, cert, key }, '/tls')
   const untrusted = new EtcdEngine({ urls: etcd.urls, ca: cert }, '/tls')
   t.teardown(() => {

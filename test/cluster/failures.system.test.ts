@@ -46,7 +46,9 @@ if (noEtcd === false) {
     const folder = cutDisk?.path ?? file.testdir()
     mkdirSync(join(folder, 'etcd'), { recursive: true })
     mkdirSync(file.testdirName, { recursive: true })
-    etcd = await EtcdMembers.start(file, 3, join(folder, 'etcd'), ['--quota-backend-bytes', `${quota_bytes}`])
+    etcd = await EtcdMembers.start(file, 3, ['--quota-backend-bytes', `${quota_bytes}`], {
+      folder: join(folder, 'etcd'),
+    })
     const disks = new Map([
       ['b', ownPower?.path],
       ['c', ownDisk?.path],

@@ -12,9 +12,10 @@ test(`the leader of etcd, and the broker, are killed under load, ${rounds} times
   skip: noEtcd,
 }, async (t) => {
   t.setTimeout(300_000 + rounds * 40_000)
-  const etcd = await EtcdMembers.start(t, 3, t.testdir())
-  const broker = await RunningBroker.startOn(t, `${t.testdirName}/broker`, [
-    ...[...nodeFlags(etcd, freshName(), 'a', { httpThreads: 2 }), ...tokenFlags(t.testdirName)],
+  const folder = t.testdir()
+  const etcd = await EtcdMembers.start(t, 3)
+  const broker = await RunningBroker.startOn(t, `${folder}/broker`, [
+    ...[...nodeFlags(etcd, freshName(), 'a', { httpThreads: 2 }), ...tokenFlags(folder)],
     ...['-notifRetryMin', '50', '-notifRetryMax', '200'],
   ])
   await underLoad(t, broker, async (run) => {

@@ -77,7 +77,7 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
   t.setTimeout(300_000 + rounds * 60_000)
   const receiver = await FarEnd.listen(t)
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n`, etcd: {} })
-  const etcd = await EtcdMembers.start(t, 1, join(folder, 'etcd'))
+  const etcd = await EtcdMembers.start(t, 1)
   const flags = () => ['-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
   const { nodes } = await givenNodes(t, etcd, ['a', 'b', 'c'], flags, { httpThreads: 2 })
   const known = new Acknowledged()

@@ -87,10 +87,7 @@ test('nothing that clients cause reaches etcd, whatever they call it', { skip: n
   t.setTimeout(300_000)
   const folder = t.testdir()
   const announcedOnly = await counting(t)
-  const etcd = await EtcdMembers.start(t, 1, folder, [
-    '--advertise-client-urls',
-    `http://127.0.0.1:${announcedOnly.port}`,
-  ])
+  const etcd = await EtcdMembers.start(t, 1, ['--advertise-client-urls', `http://127.0.0.1:${announcedOnly.port}`])
   const [[url = ''], [peerUrl = '']] = [etcd.urls, etcd.peers]
   const [port, peer] = [new URL(url).port, new URL(peerUrl).port]
   const cluster = freshName()
@@ -152,7 +149,7 @@ test('nothing that clients cause reaches the ports of nodes, also of one that ha
 }, async (t) => {
   t.setTimeout(300_000)
   const folder = t.testdir()
-  const etcd = await EtcdMembers.start(t, 1, folder)
+  const etcd = await EtcdMembers.start(t, 1)
   const cluster = freshName()
   const nodes: RunningBroker[] = []
   const links: number[] = []

@@ -11,7 +11,7 @@ test('a backup of a node under load begins another cluster, with what the node h
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir({ etcd: {} })
-  const etcd = await EtcdMembers.start(t, 1, join(folder, 'etcd'))
+  const etcd = await EtcdMembers.start(t, 1)
   const more = () => tokenFlags(folder)
   const { cluster, nodes } = await givenNodes(t, etcd, ['a', 'b'], more)
   const [a, b] = nodes

@@ -8,10 +8,11 @@ import { appearances, ConsoleTab, needsBrowser, startBrowser } from './browser.j
 const skip = noEtcd === false ? needsBrowser : { skip: noEtcd }
 
 test('the console of a broker in a cluster has a page more, which shows its nodes and partitions', skip, async (t) => {
-  const etcd = await EtcdMembers.start(t, 1, t.testdir())
+  const folder = t.testdir()
+  const etcd = await EtcdMembers.start(t, 1)
   const cluster = freshName()
-  const flags = [...nodeFlags(etcd, cluster, 'here'), ...tokenFlags(t.testdirName)]
-  const broker = await RunningBroker.startOn(t, `${t.testdirName}/broker`, [...flags, '-localIp', '127.0.0.1'])
+  const flags = [...nodeFlags(etcd, cluster, 'here'), ...tokenFlags(folder)]
+  const broker = await RunningBroker.startOn(t, `${folder}/broker`, [...flags, '-localIp', '127.0.0.1'])
   const tab = await ConsoleTab.open(await startBrowser(t), broker.url)
   const { page } = tab
   await tab.drawn('overview')
@@ -35,7 +36,7 @@ test('the console of a broker in a cluster has a page more, which shows its node
   t.same(tab.takeProblems(), [])
 
   // One that is of none has neither the page nor a link to it.
-  const alone = await RunningBroker.startOn(t, `${t.testdirName}/alone`, ['-localIp', '127.0.0.1', '-partitions', '1'])
+  const alone = await RunningBroker.startOn(t, `${folder}/alone`, ['-localIp', '127.0.0.1', '-partitions', '1'])
   const other = await ConsoleTab.open(await startBrowser(t), alone.url)
   await other.drawn('overview')
   t.equal(await other.page.getByRole('link', { name: 'Cluster', exact: true }).count(), 0)

@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { missingBrowser, serveChromium } from '../../bench/chromium.js'
 import { EtcdProcesses, etcdMembers, hasEtcd } from '../../bench/cluster/etcd-processes.js'
 import { etcdOfRun } from '../cluster/etcd-members.js'
 import { browserOfRun } from '../console/browser.js'
+import { clearMemoryFolder, memoryFolder } from '../memory-folder.js'
 
 type End = () => Promise<void>
 
@@ -11,19 +11,18 @@ type End = () => Promise<void>
 export async function sharedServices(files: readonly string[]): Promise<End> {
   const texts = files.map((file) => readFileSync(file, 'utf8'))
   const areSeveral = (text: string) => texts.filter((each) => each.includes(text)).length > 1
+  clearMemoryFolder()
   const ends: End[] = []
   if (areSeveral('EtcdMembers.ofRun') && hasEtcd()) ends.push(await startEtcd())
   if (areSeveral('/browser.js') && missingBrowser() === undefined) ends.push(await startBrowser())
   return async () => {
     for (const end of ends) await end()
+    clearMemoryFolder()
   }
 }
 
 async function startEtcd(): Promise<End> {
-  const folder = join('.tap', 'etcd')
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  const etcd = new EtcdProcesses(await etcdMembers(1, folder))
+  const etcd = new EtcdProcesses(await etcdMembers(1, memoryFolder))
   etcd.startAll()
   await etcd.untilHealthy()
   process.env[etcdOfRun] = etcd.urls[0]
