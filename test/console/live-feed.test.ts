@@ -10,6 +10,7 @@ import { Alarms } from '../../src/observe/log/alarms.js'
 import { Measures } from '../../src/observe/measure/measures.js'
 import type { Milliseconds } from '../../src/time.js'
 import { silentLog } from '../given.js'
+import { staysWithin } from '../pace.js'
 import { until } from '../until.js'
 
 const read = readOptions(['-mutexTimeStat'], {})
@@ -243,9 +244,9 @@ test('alarms are told by host: of each kind the ten with most of them, and how m
 test('ten thousand alarms of as many hosts are grouped within a frame', async (t) => {
   const alarms = new Alarms(silentLog, { relog: false })
   for (let host = 0; host < 10_000; host += 1) alarms.raise('NotificationError', `http://r${host}.example/x`, 'timeout')
-  const begun_ms = performance.now()
-  t.equal(alarmGroups(alarms.active(), 10).hosts.get('NotificationError'), 10_000)
-  t.ok(performance.now() - begun_ms < 500, `${performance.now() - begun_ms} ms`)
+  const grouped = () => alarmGroups(alarms.active(), 10).hosts.get('NotificationError')
+  t.equal(grouped(), 10_000)
+  t.ok(await staysWithin(500, grouped))
 })
 
 test('a frame has the receivers that most waits for, as they were when that was asked last', async (t) => {

@@ -15,14 +15,18 @@ import { subscriptionTexts } from './subscription-text-dimensions.js'
 import { updates } from './update-dimensions.js'
 import { values } from './value-dimensions.js'
 
-/** What is grown, of each kind of operation. A new way to make a request larger is one more row. */
-export const dimensions: readonly Dimension[] = [
+/** What is grown of operations on entities. A new way to make a request larger is one more row. */
+export const entityOperations: readonly Dimension[] = [
   ...updates,
   ...values,
   ...operators,
   ...entityDimensions,
   ...entityReads,
   ...convenience,
+]
+
+/** What is grown of all others, and of what updates have to do for subscriptions. */
+export const otherOperations: readonly Dimension[] = [
   ...patterns,
   ...queryDimensions,
   ...subscriptionDimensions,

@@ -1,7 +1,6 @@
 import { type Test, test } from 'tap'
 import { limitNow_ms, processorTime_ms } from '../pace.js'
 import type { Dimension } from './dimension.js'
-import { dimensions } from './dimensions.js'
 import { GrownBroker, type Measured } from './grown-broker.js'
 import { shortForm } from './short-form.js'
 
@@ -11,9 +10,6 @@ const isLong = process.env['RIGEL_GROWTH'] === 'long'
 const only = process.env['RIGEL_GROWTH_ONLY']
 /** As 3/30: the third of thirty parts of them. The whole takes longer than one file of tests may. */
 const [part = 1, parts = 1] = (process.env['RIGEL_GROWTH_PART'] ?? '1/1').split('/').map(Number)
-const named = only === undefined ? dimensions : dimensions.filter(({ name }) => new RegExp(only).test(name))
-const picked = named.filter((_, at) => at % parts === part - 1)
-const meant = isLong || picked.length < dimensions.length ? picked : shortForm(dimensions)
 
 /** What comes every time is the broker's: other programs and the collection of garbage come as they like. */
 const tries = 5
@@ -78,31 +74,39 @@ async function slowness(broker: GrownBroker): Promise<number> {
   return isLong ? Math.max((await broker.bare()) / quietBare_ms, limitNow_ms(1)) : limitNow_ms(1, processorTime_ms)
 }
 
-test('each dimension has a name of its own', async (t) => {
-  t.equal(new Set(dimensions.map(({ name }) => name)).size, dimensions.length)
-})
+/** Those of some dimensions that are meant: in the short form a few of them, unless some are picked. */
+function meantOf(dimensions: readonly Dimension[]): readonly Dimension[] {
+  const named = only === undefined ? dimensions : dimensions.filter(({ name }) => new RegExp(only).test(name))
+  const picked = named.filter((_, at) => at % parts === part - 1)
+  return isLong || picked.length < dimensions.length ? picked : shortForm(dimensions)
+}
 
-test('what takes long grows no faster than its size, and nobody else waits for it', async (t) => {
-  t.setTimeout(isLong ? 3_600_000 : 600_000)
-  const broker = await GrownBroker.start(t, isLong)
-  for (const dimension of meant) {
-    const { name, most } = dimension
-    if (isLong) {
-      for (const size of [most / 16, most / 8, most / 4].map(Math.ceil)) {
-        row(t, name, size, await measured(t, broker, dimension, size))
-      }
+/** Grows each of some dimensions. A file has a part of them all: in one process they would take too long beside other tests. */
+export function testGrowth(dimensions: readonly Dimension[]): void {
+  test('what takes long grows no faster than its size, and nobody else waits for it', async (t) => {
+    t.setTimeout(isLong ? 3_600_000 : 600_000)
+    const broker = await GrownBroker.start(t, isLong)
+    for (const dimension of meantOf(dimensions)) await checkGrowth(t, broker, dimension)
+  })
+}
+
+async function checkGrowth(t: Test, broker: GrownBroker, dimension: Dimension): Promise<void> {
+  const { name, most } = dimension
+  if (isLong) {
+    for (const size of [most / 16, most / 8, most / 4].map(Math.ceil)) {
+      row(t, name, size, await measured(t, broker, dimension, size))
     }
-    const { half, whole, limit_ms } = await grownTo(t, broker, dimension)
-    if (half !== undefined) row(t, name, Math.floor(most / 2), half)
-    row(t, name, most, whole)
-    t.ok(growth({ half, whole }) <= 1, `${name}: ${half?.work_ms} ms for half of it, ${whole.work_ms} ms for the whole`)
-    if (dimension.work_ms !== undefined) {
-      const most_ms = limitNow_ms(dimension.work_ms, processorTime_ms)
-      t.ok(whole.work_ms <= most_ms, `${name}: ${whole.work_ms} ms for the whole, of ${most_ms} ms`)
-    }
-    t.ok(whole.wait_ms <= limit_ms, `${name}: others wait ${whole.wait_ms} ms, of ${limit_ms} ms`)
   }
-})
+  const { half, whole, limit_ms } = await grownTo(t, broker, dimension)
+  if (half !== undefined) row(t, name, Math.floor(most / 2), half)
+  row(t, name, most, whole)
+  t.ok(growth({ half, whole }) <= 1, `${name}: ${half?.work_ms} ms for half of it, ${whole.work_ms} ms for the whole`)
+  if (dimension.work_ms !== undefined) {
+    const most_ms = limitNow_ms(dimension.work_ms, processorTime_ms)
+    t.ok(whole.work_ms <= most_ms, `${name}: ${whole.work_ms} ms for the whole, of ${most_ms} ms`)
+  }
+  t.ok(whole.wait_ms <= limit_ms, `${name}: others wait ${whole.wait_ms} ms, of ${limit_ms} ms`)
+}
 
 function row(t: Test, name: string, size: number, { work_ms, wait_ms }: Measured): void {
   const figures = `${work_ms.toFixed(0).padStart(6)} ms work ${wait_ms.toFixed(0).padStart(6)} ms wait`

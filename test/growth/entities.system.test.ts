@@ -1,0 +1,4 @@
+import { entityOperations } from './dimensions.js'
+import { testGrowth } from './growth.js'
+
+testGrowth(entityOperations)

@@ -1,0 +1,4 @@
+import { otherOperations } from './dimensions.js'
+import { testGrowth } from './growth.js'
+
+testGrowth(otherOperations)
