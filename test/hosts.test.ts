@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { endsHere, hopsOf, viaOf } from '../src/hosts.js'
+import { endsHere, hasPassedMany, hopsOf, viaOf } from '../src/hosts.js'
 
 test('a message names all who passed it on, this broker last', async (t) => {
   t.equal(viaOf(undefined, 'a'), '1.1 rigel-a')
@@ -16,5 +16,7 @@ test('what was here before goes no further, nor what ten others have had', async
   t.ok(endsHere('1.1 rigel-b, 1.1 rigel-a, 1.1 proxy', 'a'))
   t.notOk(endsHere(others(9), 'a'))
   t.ok(endsHere(others(10), 'a'))
+  t.notOk(hasPassedMany(others(9)))
+  t.ok(hasPassedMany(others(10)))
   t.ok(endsHere(`1.1 ${'x'.repeat(5000)}`, 'a'), 'a header that is too long to be stored with every notification')
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -9,17 +9,10 @@ const memory = '/dev/shm'
 const roomNeeded_bytes = 2 ** 30
 
 /**
- * A folder for what is not to wait for the disk: in memory where there is room. When something else writes to the disk, an etcd may wait
- * for seconds, as long as it takes to lose its leases. It is that of this clone, so that a run can remove what one that was killed left.
+ * Where folders are made for what is not to wait for the disk: in memory where there is room. When something else writes to the disk, an
+ * etcd may wait for seconds, as long as it takes to lose its leases.
  */
-export const memoryFolder = join(
-  hasRoomInMemory() ? memory : tmpdir(),
-  `rigel-tests-${createHash('sha256')
-    .update(import.meta.url)
-    .digest('hex')
-    .slice(0, 12)}`,
-)
-mkdirSync(memoryFolder, { recursive: true })
+export const memoryFolder = hasRoomInMemory() ? memory : tmpdir()
 
 function hasRoomInMemory(): boolean {
   if (!existsSync(memory)) return false
@@ -27,8 +20,25 @@ function hasRoomInMemory(): boolean {
   return bavail * bsize >= roomNeeded_bytes
 }
 
-/** Empties it, before a run and behind it. */
-export function clearMemoryFolder(): void {
-  rmSync(memoryFolder, { recursive: true, force: true, maxRetries: 5 })
-  mkdirSync(memoryFolder, { recursive: true })
+/** The names of the folders that tests of this clone make there begin so. */
+const prefix = `rigel-tests-${createHash('sha256')
+  .update(import.meta.url)
+  .digest('hex')
+  .slice(0, 12)}-`
+
+/** Makes a folder there. Whoever makes it removes it. */
+export function newMemoryFolder(): string {
+  return mkdtempSync(join(memoryFolder, prefix))
+}
+
+/** Removes what a run that was killed has left there. */
+export function removeLeftFolders(): void {
+  for (const name of readdirSync(memoryFolder)) {
+    if (name.startsWith(prefix)) removeMemoryFolder(join(memoryFolder, name))
+  }
+}
+
+/** Removes a folder, in which a process that is ending may still write. */
+export function removeMemoryFolder(path: string): void {
+  rmSync(path, { recursive: true, force: true, maxRetries: 5 })
 }

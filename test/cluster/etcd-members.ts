@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import { EtcdProcesses, etcdMembers, hasEtcd } from '../../bench/cluster/etcd-processes.js'
-import { memoryFolder } from '../memory-folder.js'
+import { newMemoryFolder, removeMemoryFolder } from '../memory-folder.js'
 
 /** The variable that says where the etcd is that the tests of a run share. */
 export const etcdOfRun = 'RIGEL_TEST_ETCD'
@@ -42,7 +40,7 @@ export class EtcdMembers extends EtcdProcesses {
 
 /** A folder that goes behind what the test tears down later. */
 function folderInMemory(t: Test): string {
-  const folder = mkdtempSync(join(memoryFolder, 'etcd-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const folder = newMemoryFolder()
+  t.teardown(() => removeMemoryFolder(folder))
   return folder
 }

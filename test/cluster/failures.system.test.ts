@@ -85,7 +85,8 @@ function failure(name: string, happens: (t: Test) => Promise<void>, skip: string
       await happens(t)
       await load.goesOn()
     } catch (fault) {
-      for (const { name, broker } of nodes) t.comment(`node ${name}: ${linesOf(broker.output)}`)
+      for (const { name, broker } of nodes)
+        t.comment(`node ${name}, ${broker.exit ?? 'which runs'}: ${linesOf(broker.output)}`)
       throw fault
     }
     t.same(load.violations.slice(before, before + 10), [])

@@ -35,6 +35,29 @@ async function arrived<Item>(items: readonly Item[], number = 1): Promise<readon
   return items
 }
 
+test('a custom notification derives another entity at its own broker, of which others are told', async (t) => {
+  const end = await FarEnd.listen(t)
+  const broker = await RunningBroker.start(t)
+  const attributes = [{ name: 'heat', value: '${heat}' }]
+  const derived = { updateAction: 'APPEND', contextElements: [{ id: 'Sum-1', type: 'Sum', attributes }] }
+  const deriving = { httpCustom: { url: `${broker.url}/v1/updateContext`, json: derived } }
+  const told = { http: { url: end.url() }, attrsFormat: 'keyValues' }
+  for (const [id, notification] of [['Vat-1', deriving] as const, ['Sum-1', told] as const]) {
+    const made = await broker.send('POST', '/v2/subscriptions', { subject: { entities: [{ id }] }, notification })
+    t.equal(made.status, 201, made.text)
+  }
+  for (const heat of ['1', '2']) {
+    await broker.update('APPEND', {
+      id: 'Vat-1',
+      type: 'Vat',
+      attributes: [{ name: 'heat', type: 'Text', value: heat }],
+    })
+    await arrived(end.received, Number(heat))
+  }
+  const values = end.bodies.map((body) => /"heat":"(.)"/.exec(body)?.[1])
+  t.same(values, ['1', '2'])
+})
+
 test('httpCustom has the URL, query, method, headers and text of its template', async (t) => {
   const end = await FarEnd.listen(t)
   const httpCustom = {

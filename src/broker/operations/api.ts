@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { endsHere } from '../../hosts.js'
+import { endsHere, hasPassedMany } from '../../hosts.js'
 import type { PathRange } from '../../model/context/query.js'
 import type { Origin } from '../../model/context/update.js'
 import type { StageSums } from '../../observe/measure/requests.js'
@@ -32,7 +32,10 @@ export function segment({ segments }: Pick<ApiRequest, 'segments'>, name: string
   return text
 }
 
-/** The parts of a request that the notifications it causes pass on [subscriptions 4.1]; `brokerId` names this broker in `Via`. */
+/**
+ * The parts of a request that the notifications it causes pass on [subscriptions 4.1]; `brokerId` names this broker in `Via`. A custom
+ * notification may be meant for the broker that sends it, to update another entity: it ends at its own entity [NGSIv2 subscriptions 4.4].
+ */
 export function requestOrigin(
   { correlator, headers }: Pick<ApiRequest, 'correlator' | 'headers'>,
   brokerId: string,
@@ -40,8 +43,8 @@ export function requestOrigin(
   const { 'x-auth-token': given, 'fiware-service': named, via, 'ngsiv2-attrsformat': format } = headers
   const token = typeof given === 'string' ? given : ''
   const service = typeof named === 'string' && named !== '' ? named.toLowerCase() : undefined
-  const ends = via !== undefined && endsHere(via, brokerId)
   const isCustom = format === 'custom' ? true : undefined
+  const ends = isCustom ? hasPassedMany(via) : endsHere(via, brokerId)
   return { correlator, token, service, via: ends ? undefined : via, ends: ends ? true : undefined, isCustom }
 }
 
