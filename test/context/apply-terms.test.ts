@@ -213,6 +213,13 @@ test('to a stored date NGSIv1 writes a date or any text [NGSIv2 context 14.2]', 
   const wrote = (text: string) => attributeOf(step(held, command('UPDATE', 'Vat1', [given('when', text)])), 'when')
   t.match(wrote('1970-01-02T01:00+01:00'), { type: 'DateTime', value: 86_400 })
   t.match(wrote('soon'), { type: 'DateTime', value: 'soon' })
+  const empty = after(by('APPEND', [given('when', null, { type: 'DateTime' })]))
+  const filled = step(empty, command('UPDATE', 'Vat1', [given('when', '1970-01-02')]))
+  t.match(attributeOf(filled, 'when'), { type: 'DateTime', value: 86_400 })
+  const texts = after(command('APPEND', 'Vat1', [given('when', '1970-01-02', { type: 'DateTime' })]))
+  t.match(attributeOf(step(texts, command('UPDATE', 'Vat1', [given('when', '1970-01-03')])), 'when'), {
+    value: '1970-01-03',
+  })
 })
 
 test('a geo:point is the location by its type; ignoreType, null and another type are none [NGSIv2 context 3.5]', async (t) => {

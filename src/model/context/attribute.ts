@@ -63,10 +63,13 @@ export function updatedAttribute(
   return attributeOf({ name, instance, type, value, isLocation, metadata, created, modified: time })
 }
 
-/** NGSIv1 writes texts; where a date is stored, the text of a date stays a date [NGSIv2 context 14.2]. */
+/**
+ * NGSIv1 writes texts; where a date is stored, the text of a date is stored as a date [NGSIv2 context 14.2]. Null of such a type
+ * is a date of NGSIv2, too: NGSIv1 stores no null.
+ */
 function storedText(held: Attribute, value: HeldValue, type: string, autocast: boolean): HeldValue {
-  if (autocast || (isDateType(held.type) && typeof held.value === 'number')) return castHeld(value, type)
-  return value
+  const isDate = isDateType(held.type) && (typeof held.value === 'number' || held.value === null)
+  return autocast || isDate ? castHeld(value, type) : value
 }
 
 /** Only texts are converted, and a large value is none. */
