@@ -78,6 +78,10 @@ test('a metadata element that is updated without a type keeps the type it has', 
 test('of two metadata elements of one name in a request the last one is stored', async (t) => {
   const twice = given('level', '1', { metadata: [metadata('a', '1'), metadata('a', '2')] })
   t.same(after(command('APPEND', 'Silo1', [twice]))[0]?.attributes[0]?.metadata, [metadata('a', '2')])
+  const typedOnce = given('level', '1', { metadata: [metadata('a', '1', 'first'), metadata('a', '2')] })
+  t.same(after(command('APPEND', 'Silo1', [typedOnce]))[0]?.attributes[0]?.metadata, [metadata('a', '2')])
+  const held = after(command('APPEND', 'Silo1', [given('level', '1', { metadata: [metadata('a', '0', 'held')] })]))
+  t.same(step(held, command('UPDATE', 'Silo1', [typedOnce]))[0]?.attributes[0]?.metadata, [metadata('a', '2', 'held')])
 })
 
 test('an update that changes nothing writes nothing and leaves the dates alone', async (t) => {

@@ -165,8 +165,9 @@ function metadataAfter(held: HeldMetadata, given: readonly Metadata[]): HeldMeta
 }
 
 /**
- * The metadata of an attribute after an update, ascending by name. An element given again takes the new value, and the
- * new type if it names one; a new element joins; none is ever lost [context 2.6].
+ * The metadata of an attribute after an update, ascending by name. A held element that is given takes the new value, and the
+ * new type if one is named; a new element joins; none is ever lost [context 2.6]. Of given elements with one name the last counts
+ * [context 2.3].
  */
 function overlayMetadata(held: readonly Metadata[], given: readonly Metadata[]): readonly Metadata[] {
   if (given.length === 0) return held
@@ -174,8 +175,7 @@ function overlayMetadata(held: readonly Metadata[], given: readonly Metadata[]):
   const positions = held.length + given.length < indexFrom ? undefined : new Map(held.map(({ name }, at) => [name, at]))
   for (const element of given) {
     const at = positions ? (positions.get(element.name) ?? -1) : positionOf(after, element.name)
-    const before = after[at]
-    if (before) after[at] = element.type === '' ? { ...element, type: before.type } : element
+    if (at !== -1) after[at] = element.type === '' ? { ...element, type: held[at]?.type ?? '' } : element
     else {
       positions?.set(element.name, after.length)
       after.push(element)

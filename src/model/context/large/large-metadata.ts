@@ -38,17 +38,17 @@ export class LargeMetadata {
     return this.#size
   }
 
-  /** The metadata after an update: an element given without type keeps its type, and a new one joins [context 2.6]. */
+  /** The metadata after an update: an element given without type keeps the type held, and a new one joins [context 2.6]. */
   overlaid(given: readonly Metadata[]): LargeMetadata {
     let list = this.#list
     let size = this.#size
     for (const element of given) {
-      const position = list.firstFrom(({ name }) => compareBytes(name, element.name))
-      const next = list.at(position)
-      const held = next?.name === element.name ? next : undefined
-      const after = held !== undefined && element.type === '' ? { ...element, type: held.type } : element
-      list = held === undefined ? list.inserted(position, [after]) : list.replaced(position, after)
-      if (size !== undefined) size += sizeOfMetadata([after]) - sizeOfMetadata(held === undefined ? [] : [held])
+      const position = positionOf(list, element.name)
+      const before = list.at(position)
+      const after = element.type === '' ? { ...element, type: this.#typeOf(element.name) } : element
+      const isThere = before?.name === element.name
+      list = isThere ? list.replaced(position, after) : list.inserted(position, [after])
+      if (size !== undefined) size += sizeOfMetadata([after]) - (isThere ? sizeOfMetadata([before]) : 0)
     }
     return new LargeMetadata(list, undefined, size)
   }
@@ -56,6 +56,16 @@ export class LargeMetadata {
   isSame(other: LargeMetadata): boolean {
     return this.#list.isSame(other.#list, sameElement)
   }
+
+  #typeOf(name: string): string {
+    const next = this.#list.at(positionOf(this.#list, name))
+    return next?.name === name ? next.type : ''
+  }
+}
+
+/** The position of the element of a name, or that at which it would be inserted. */
+function positionOf(list: ChunkedList<Metadata>, name: string): number {
+  return list.firstFrom((element) => compareBytes(element.name, name))
 }
 
 /** Whether two elements have the same name, type and value. */
