@@ -242,6 +242,33 @@ test('the mark of NGSIv1 stays until overrideMetadata takes it [NGSIv2 context 1
   t.equal(attributeOf(step(held, by('UPDATE', [moved], { overridesMetadata: true })), 'here').isLocation, false)
 })
 
+test('ordinary metadata location goes when the attribute has the mark of NGSIv1 [NGSIv2 context 14.4]', async (t) => {
+  const ordinary = metadata('location', 'hall', 'Text')
+  const coordinates = { type: 'coords', metadata: [ordinary, metadata('unit', 'm', 'Text')] }
+  const marked = after(command('APPEND', 'Vat1', [given('here', '1, 2', { type: 'coords', location: 'WGS84' })]))
+  const names = (held: readonly Entity[]) => attributeOf(held, 'here').metadata.map(({ name }) => name)
+  t.same(names(step(marked, by('UPDATE', [given('here', '3, 4', coordinates)]))), ['unit'])
+  t.same(names(step(marked, by('UPDATE', [given('here', '3, 4', coordinates)], { overridesMetadata: true }))), [
+    'location',
+    'unit',
+  ])
+  const wroteAsRead = by('UPDATE', [given('here', '1, 2', { type: 'coords', metadata: [ordinary] })])
+  t.same(applyUpdate(marked, wroteAsRead).effects, [])
+  const unmarked = after(by('APPEND', [given('here', '1, 2', coordinates)]))
+  t.same(names(unmarked), ['location', 'unit'])
+  t.same(names(step(unmarked, command('UPDATE', 'Vat1', [given('here', '1, 2', { location: 'WGS84' })]))), ['unit'])
+})
+
+test('ordinary metadata ID goes when the attribute is an instance [NGSIv2 context 14.3]', async (t) => {
+  const ordinary = metadata('ID', 5, 'Number')
+  const held = after(by('APPEND', [given('heat', 1, { type: 'Number', metadata: [ordinary] })]))
+  t.same(attributeOf(held, 'heat').metadata, [ordinary])
+  const named = step(held, by('UPDATE', [given('heat', 1, { type: 'Number', ID: 'q' })]))
+  t.match(attributeOf(named, 'heat'), { instance: 'q', metadata: [] })
+  const again = by('UPDATE', [given('heat', 2, { type: 'Number', metadata: [ordinary] })])
+  t.match(attributeOf(step(named, again), 'heat'), { instance: 'q', value: 2, metadata: [] })
+})
+
 test('an entity notes the root of the correlator of the last update [NGSIv2 subscriptions 4.4]', async (t) => {
   const from = (correlator: string) => ({ origin: { correlator, token: '' } })
   const created = after(by('APPEND', [heat, lid], {}, from('root1; cbnotif=2')))

@@ -173,6 +173,22 @@ test('a metadata filter looks at the metadata of an attribute and its dates', as
     '!sequence.ID',
     'place.location==WGS84',
   ])
+  // Metadata of these names that NGSIv2 has written where the attribute is neither an instance nor marked.
+  const ordinary = [
+    { name: 'ID', type: 'Number', value: 5 },
+    { name: 'location', type: 'Text', value: 'hall' },
+  ]
+  const shape = { type: 'Point', coordinates: [1, 2] }
+  const written = entity({
+    attributes: [
+      attribute('level', '1', { metadata: ordinary }),
+      attribute('pos', shape, { type: 'geo:json', isLocation: true }),
+    ],
+  })
+  t.same(met(written, ['level.ID==5', 'level.location==hall', 'pos.location'], 'metadata'), [
+    'level.ID==5',
+    'level.location==hall',
+  ])
   t.same(
     met(held, ['level.dateCreated==2031-03-01', 'level.dateModified>2031-03-01', 'smell.dateCreated'], 'metadata'),
     ['level.dateCreated==2031-03-01'],

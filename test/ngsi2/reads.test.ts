@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { attribute, tenantClient } from '../wire/client.js'
+import { attribute, tenantClient, WGS84 } from '../wire/client.js'
 
 const broker = await RunningBroker.shared()
 
@@ -44,6 +44,26 @@ test('an id without a type means the one entity of that id [NGSIv2 context 2.1, 
     404,
     unknown,
   ])
+})
+
+test('what was read of a marked location may be written back, and has metadata location once [NGSIv2 context 14.4]', async (t) => {
+  const client = tenantClient(broker)
+  const element = { type: 'T', id: 'L', attributes: [attribute('pos', 'coords', '3,4', WGS84)] }
+  await client.given(element)
+  const pos = { type: 'coords', value: '3,4', metadata: { location: { type: 'string', value: 'WGS84' } } }
+  const entities = [{ id: 'L', type: 'T', pos }]
+  const updates: readonly (readonly [verb: string, path: string, body: unknown])[] = [
+    ['PUT', '/v2/entities/L/attrs/pos', pos],
+    ['POST', '/v2/entities/L/attrs', { pos: { ...pos, metadata: { location: { value: 'hall' } } } }],
+    ['POST', '/v2/op/update', { actionType: 'append', entities }],
+    ['POST', '/v2/op/update', { actionType: 'update', entities }],
+  ]
+  for (const [verb, path, body] of updates) {
+    t.strictSame((await client.request(verb, path, body))[0], 204)
+    const { text } = await client.send('GET', '/v2/entities/L')
+    t.equal(text, JSON.stringify(entities[0]))
+    t.strictSame(await client.held('L'), [{ ...element, isPattern: 'false' }])
+  }
 })
 
 test('one attribute is shown by itself [NGSIv2 context 9.1]', async (t) => {

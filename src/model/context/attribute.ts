@@ -15,6 +15,7 @@ import {
 import { valueGiven } from './large/large-given.js'
 import { LargeMetadata, sameElement } from './large/large-metadata.js'
 import { LargeValue } from './large/large-value.js'
+import { isMarked } from './location.js'
 import { operated, operatorOf } from './operators.js'
 import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
 import { castText, dateValue, isDateType, isUnrestricted } from './value.js'
@@ -52,14 +53,15 @@ export function updatedAttribute(
   const type = given.type === '' ? held.type : given.type
   const asGiven = valueGiven(given)
   const value = asGiven === undefined ? valueHeld(held) : storedText(held, asGiven, type, autocast)
-  const metadata = metadataAfter(metadataHeld(held), given.metadata)
+  const { name, instance, created } = held
+  const merged = metadataAfter(metadataHeld(held), given.metadata)
+  const metadata = ordinaryMetadata(merged, { instance, type, value, isLocation })
   const same =
     type === held.type &&
     isLocation === held.isLocation &&
     isSameValue(value, valueHeld(held)) &&
     isSameMetadata(metadata, metadataHeld(held))
   if (same) return held
-  const { name, instance, created } = held
   return attributeOf({ name, instance, type, value, isLocation, metadata, created, modified: time })
 }
 
@@ -75,6 +77,18 @@ function storedText(held: Attribute, value: HeldValue, type: string, autocast: b
 /** Only texts are converted, and a large value is none. */
 function castHeld(value: HeldValue, type: string): HeldValue {
   return value instanceof LargeValue ? value : castText(value, type)
+}
+
+/**
+ * Metadata without the names that members of the attribute stand for: `location` where NGSIv1 has marked it, and `ID` of an
+ * instance [context 2.6], [NGSIv2 context 14.3, 14.4].
+ */
+export function ordinaryMetadata(
+  metadata: HeldMetadata,
+  attribute: Pick<AttributeParts, 'instance' | 'type' | 'value' | 'isLocation'>,
+): HeldMetadata {
+  const unmarked = isMarked(attribute) ? withoutName(metadata, 'location') : metadata
+  return attribute.instance === '' ? unmarked : withoutName(unmarked, 'ID')
 }
 
 /** An attribute as an update of NGSIv2 makes it, before it is known whether it is the location. */
@@ -136,7 +150,8 @@ export function draftedAttribute(
   time: Milliseconds,
   forced: boolean,
 ): Attribute {
-  const { name, instance, type, value, metadata } = drafted
+  const { name, instance, type, value } = drafted
+  const metadata = ordinaryMetadata(drafted.metadata, { instance, type, value, isLocation })
   const same =
     held !== undefined &&
     !forced &&
@@ -157,6 +172,11 @@ export function draftedAttribute(
     created: held?.created ?? time,
     modified: time,
   })
+}
+
+function withoutName(metadata: HeldMetadata, name: string): HeldMetadata {
+  if (metadata instanceof LargeMetadata) return metadata.without(name)
+  return positionOf(metadata, name) === -1 ? metadata : metadata.filter((element) => element.name !== name)
 }
 
 function metadataAfter(held: HeldMetadata, given: readonly Metadata[]): HeldMetadata {

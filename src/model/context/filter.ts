@@ -1,4 +1,5 @@
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
+import { isMarked } from './location.js'
 import { CompiledPatterns } from './pattern.js'
 import type { StepBudget } from './step-budget.js'
 import { expirationOf, isArray, type Seconds, valueAt } from './value.js'
@@ -153,18 +154,11 @@ function instancesOf(attributes: readonly Attribute[], name: string): readonly A
 
 /** The metadata that reads show, including the built-in dates of the attribute [context 2.3]. */
 function metadataValue(attribute: Attribute, name: string): Value | undefined {
-  switch (name) {
-    case 'ID':
-      return attribute.instance === '' ? undefined : attribute.instance
-    case 'location':
-      return attribute.isLocation && attribute.type !== 'geo:point' ? 'WGS84' : undefined
-    case 'dateCreated':
-      return seconds(attribute.created)
-    case 'dateModified':
-      return seconds(attribute.modified)
-    default:
-      return attribute.metadata.find((element) => element.name === name)?.value
-  }
+  if (name === 'dateCreated') return seconds(attribute.created)
+  if (name === 'dateModified') return seconds(attribute.modified)
+  if (name === 'ID' && attribute.instance !== '') return attribute.instance
+  if (name === 'location' && isMarked(attribute)) return 'WGS84'
+  return attribute.metadata.find((element) => element.name === name)?.value
 }
 
 function reachedFrom(value: Value | undefined, keys: readonly string[]): readonly Value[] {

@@ -34,7 +34,7 @@ export function shapeOfLocation({ type, value }: Pick<Attribute, 'type' | 'value
  * Whether an attribute is the location because NGSIv1 has marked it with metadata `location`, not by its type [NGSIv2 context
  * 14.2, 14.4].
  */
-export function isMarked(attribute: Pick<Attribute, 'isLocation' | 'type' | 'value'>): boolean {
+export function isMarked(attribute: Pick<AttributeParts, 'isLocation' | 'type' | 'value'>): boolean {
   return attribute.isLocation && attribute.type !== 'geo:point' && typeof attribute.value === 'string'
 }
 

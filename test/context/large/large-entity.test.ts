@@ -28,15 +28,12 @@ const anyOperation: fc.Arbitrary<Value> = fc.oneof(
   fc.tuple(anyValue, anyValue).map(([$set, $unset]) => ({ $set, $unset })),
 )
 const anyName = fc.constantFrom('a', 'b', 'c', 'é', '\u{1f600}', '\uffee')
-const anyMetadata = fc.record({ name: anyName, type: fc.constantFrom('', 't'), value: anyValue })
-const common = {
-  name: anyName,
-  instance: fc.constantFrom('', '', 'i', 'j'),
-  metadata: fc.array(anyMetadata, { maxLength: 3 }),
-}
+const anyMetadata = (name: fc.Arbitrary<string>) => fc.record({ name, type: fc.constantFrom('', 't'), value: anyValue })
+const common = { name: anyName, instance: fc.constantFrom('', '', 'i', 'j') }
 const ofNgsi1: fc.Arbitrary<GivenAttribute> = fc.record(
   {
     ...common,
+    metadata: fc.array(anyMetadata(anyName), { maxLength: 3 }),
     type: fc.constantFrom('', 't', 'u', 'geo:point'),
     value: fc.oneof(fc.constantFrom('1', '2', '3, 4'), fc.constant({ k: ['1'] })),
     location: fc.constantFrom(undefined, undefined, 'WGS84', 'EPSG'),
@@ -45,6 +42,7 @@ const ofNgsi1: fc.Arbitrary<GivenAttribute> = fc.record(
 )
 const ofNgsi2: fc.Arbitrary<GivenAttribute> = fc.record({
   ...common,
+  metadata: fc.array(anyMetadata(fc.oneof(anyName, fc.constantFrom('ID', 'location'))), { maxLength: 3 }),
   type: fc.constantFrom('Number', 'StructuredValue', 'geo:json', 'geo:point', 'DateTime'),
   value: fc.oneof(anyValue, anyOperation),
 })

@@ -204,8 +204,8 @@ test('all instances of the attributes named are shown in the order of the entity
     'x',
     'T',
     attribute('a', '1'),
-    attribute('soil', '14.0', { instance: 'north', isLocation: true, metadata: [unit] }),
-    attribute('soil', '12.5', { instance: 'south' }),
+    attribute('soil', '14.0', { instance: 'north', isLocation: true, metadata: [unit, { ...unit, name: 'location' }] }),
+    attribute('soil', '12.5', { instance: 'south', metadata: [{ ...unit, name: 'ID' }] }),
   )
   const shown = (...names: readonly string[]) => {
     const body = JSON.parse(renderNotice(subscription(...names), [held]))

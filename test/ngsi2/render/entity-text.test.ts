@@ -121,6 +121,12 @@ test('the mark of a location is metadata, a geo type needs none [NGSIv2 context 
   const mark = { location: { type: 'string', value: 'WGS84' } }
   t.same(JSON.parse(attributeText(marked, 'normalized', [])).metadata, mark)
   t.same(JSON.parse(attributeText({ ...marked, type: 'geo:json' }, 'normalized', [])).metadata, mark)
+  const twice = attributeText(
+    { ...marked, metadata: [{ name: 'location', type: 't', value: 'hall' }] },
+    'normalized',
+    [],
+  )
+  t.match(twice, `"metadata":${JSON.stringify(mark)}`)
   t.same(JSON.parse(attributeText({ ...marked, type: 'geo:point' }, 'normalized', [])).metadata, {})
   const value = { type: 'Point', coordinates: [2, 1] }
   t.same(JSON.parse(attributeText({ ...marked, type: 'geo:json', value }, 'normalized', [])).metadata, {})

@@ -1,7 +1,8 @@
 import type { StatusText } from '../../../broker/operations/api.js'
 import type { ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
+import { ordinaryMetadata } from '../../../model/context/attribute.js'
 import { compareBytes, type Entity, type Metadata } from '../../../model/context/entity.js'
-import { renderHeld, valueHeld } from '../../../model/context/large/large-attribute.js'
+import { plainMetadata, renderHeld, valueHeld } from '../../../model/context/large/large-attribute.js'
 import { isMarked } from '../../../model/context/location.js'
 import { shownAttributes } from '../../../model/context/query.js'
 import type { GivenAttribute } from '../../../model/context/update.js'
@@ -147,7 +148,8 @@ function firstInstances<Attr extends Instance>(attributes: readonly Attr[]): rea
 }
 
 function renderStoredBody(attribute: ShownAttribute): string {
-  const { type, instance, metadata } = attribute
+  const { type, instance } = attribute
+  const metadata = plainMetadata(ordinaryMetadata(attribute.metadata, attribute))
   const location = isMarked(attribute) ? 'WGS84' : undefined
   return `"type":${quote(type)},"value":${renderHeld(valueHeld(attribute), type)}${renderMetadata(type, instance, location, metadata)}`
 }

@@ -1,7 +1,14 @@
 import type { ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
+import { ordinaryMetadata } from '../../../model/context/attribute.js'
 import { compareBytes, isListed, type Metadata } from '../../../model/context/entity.js'
 import { geometryOf } from '../../../model/context/geo/shape-parse.js'
-import { type HeldValue, renderHeld, typeShown, valueHeld } from '../../../model/context/large/large-attribute.js'
+import {
+  type HeldValue,
+  plainMetadata,
+  renderHeld,
+  typeShown,
+  valueHeld,
+} from '../../../model/context/large/large-attribute.js'
 import { ignoresShape, isMarked } from '../../../model/context/location.js'
 import { isObject, quote, shownType } from '../../../model/context/value.js'
 
@@ -238,7 +245,8 @@ function ownMetadata(attribute: ShownAttribute): readonly ShownMetadata[] {
   const { instance, metadata } = attribute
   const hasMark = isMarked(attribute)
   if (instance === '' && !hasMark && metadata.every((element) => element.type !== '')) return metadata
-  const typed = metadata.map((element) => (element.type === '' ? { ...element, type: shownType(element) } : element))
+  const ordinary = plainMetadata(ordinaryMetadata(metadata, attribute))
+  const typed = ordinary.map((element) => (element.type === '' ? { ...element, type: shownType(element) } : element))
   return [
     ...(instance === '' ? [] : [{ name: 'ID', type: 'string', value: instance }]),
     ...(hasMark ? [{ name: 'location', type: 'string', value: 'WGS84' }] : []),

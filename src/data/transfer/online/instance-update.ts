@@ -1,4 +1,6 @@
+import { ordinaryMetadata } from '../../../model/context/attribute.js'
 import type { Attribute, Metadata, Value } from '../../../model/context/entity.js'
+import { plainMetadata } from '../../../model/context/large/large-attribute.js'
 import { isMarked } from '../../../model/context/location.js'
 import { isArray, isObject } from '../../../model/context/value.js'
 import { changed, type PartLoss, type UnnumberedEntity } from '../items.js'
@@ -31,7 +33,8 @@ function isOfNgsi1(attribute: Attribute): boolean {
 }
 
 function attributeOf(attribute: Attribute): object {
-  const { name, type, value, instance, metadata } = attribute
+  const { name, type, value, instance } = attribute
+  const metadata = plainMetadata(ordinaryMetadata(attribute.metadata, attribute))
   const marks = [
     ...(instance === '' ? [] : [{ name: 'ID', type: 'string', value: instance }]),
     ...(isMarked(attribute) ? [{ name: 'location', type: 'string', value: 'WGS84' }] : []),

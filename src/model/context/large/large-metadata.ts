@@ -53,6 +53,15 @@ export class LargeMetadata {
     return new LargeMetadata(list, undefined, size)
   }
 
+  /** The metadata without the element of a name, if it has one. */
+  without(name: string): LargeMetadata {
+    const position = positionOf(this.#list, name)
+    const held = this.#list.at(position)
+    if (held?.name !== name) return this
+    const size = this.#size === undefined ? undefined : this.#size - sizeOfMetadata([held])
+    return new LargeMetadata(this.#list.withoutPositions(new Set([position])), undefined, size)
+  }
+
   isSame(other: LargeMetadata): boolean {
     return this.#list.isSame(other.#list, sameElement)
   }
