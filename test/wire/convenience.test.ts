@@ -299,6 +299,7 @@ test('DELETE of an entity [context 8.3]', async (t) => {
     ['of a type', '/type/B/id/e', ok, [untypedE]],
     ['of a type as parameter', '/e?entity::type=B', ok, [untypedE]],
     ['without a type', '/e?!exist=entity::type', ok, [typedE]],
+    ['of a type and without one', '/e?entity::type=B&!exist=entity::type', status(404, 'e'), [untypedE, typedE]],
     ['unknown type', '/type/X/id/e', status(404, 'e'), [untypedE, typedE]],
     [
       'types differ',

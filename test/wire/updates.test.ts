@@ -216,6 +216,19 @@ test('without a type every entity of the id is meant, oldest first [context 6.2]
     'APPEND with !exist creates the one without a type',
   )
   t.strictSame(await client.held('Silo1'), [shown('Silo1', 'A'), shown('Silo1', '', level)])
+  for (const action of ['UPDATE', 'REPLACE', 'DELETE']) {
+    t.strictSame(
+      await client.update(action, [{ id: 'Silo1', type: 'A', attributes: [level] }], '?!exist=entity::type'),
+      responses(item(shown('Silo1', 'A', echo('level', 'percent')), status(404, 'Silo1'))),
+      `!exist and a type mean none: ${action}`,
+    )
+  }
+  t.strictSame(await client.held('Silo1'), [shown('Silo1', 'A'), shown('Silo1', '', level)])
+  t.strictSame(
+    await client.update('APPEND', [{ id: 'Silo2', type: 'A' }], '?!exist=entity::type'),
+    responses(item(shown('Silo2', 'A'))),
+    'APPEND with !exist and a type creates the one of the type',
+  )
   t.strictSame(
     await client.update('UPDATE', [{ id: 'Silo1', type: 'A', attributes: [light] }], '?exist=entity::type'),
     responses(item(shown('Silo1', 'A', echo('light', 'lux')), offending('UPDATE', '[Silo1, A]', 'light'))),

@@ -13,7 +13,7 @@ import { ok, type Result } from '../../result.js'
 import { mapInSlices } from '../../slices.js'
 import { checkElement } from './parse/check-element.js'
 import type { GivenElement } from './parse/update-payload.js'
-import { okStatus, statusOfRefusal } from './render/status.js'
+import { okStatus, statusOf, statusOfRefusal } from './render/status.js'
 
 /** The update that every writing operation of NGSIv1 is translated into. */
 export interface UpdateRequest extends UpdateFlags {
@@ -26,7 +26,7 @@ export interface UpdateRequest extends UpdateFlags {
 
 /** The parameters of an update beside its payload. */
 export interface UpdateFlags {
-  /** Whether an element without a type means only the entity without one [context 6.2]. */
+  /** Whether an element means only the entity without a type [context 6.2]. */
   readonly untyped: boolean
   readonly autocast: boolean
 }
@@ -118,16 +118,25 @@ class Responses {
   }
 }
 
-/** The response to an element that is wrong whatever is stored; undefined for other elements [context 6.5 rows 1 to 4]. */
+/**
+ * The response to an element that is refused whatever is stored; undefined for other elements [context 6.2, 6.5 rows 1 to 5].
+ */
 export function responseOfRefused(
   element: GivenElement,
-  { action, path }: Pick<UpdateRequest, 'action' | 'path'>,
+  { action, path, untyped }: Pick<UpdateRequest, 'action' | 'path' | 'untyped'>,
 ): ElementResponse | undefined {
+  const { id, type } = element
   const found = checkElement(element, action, path)
-  if (found === undefined) return undefined
-  const status = statusOfRefusal(found.refusal, { action, id: element.id, type: element.type })
-  return { ...element, attributes: found.shown, status }
+  if (found !== undefined) {
+    return { ...element, attributes: found.shown, status: statusOfRefusal(found.refusal, { action, id, type }) }
+  }
+  if (!untyped || type === '' || creating.has(action)) return undefined
+  // Only an entity without a type is meant, and the element names one.
+  return { ...element, status: statusOf(404, id) }
 }
+
+/** The actions that create the entity of the type given where none is meant [context 6.2]. */
+const creating: ReadonlySet<UpdateAction> = new Set(['APPEND', 'APPEND_STRICT'])
 
 export function toSend(
   element: GivenElement,

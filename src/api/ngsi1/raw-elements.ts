@@ -59,7 +59,7 @@ export async function updateRawElements(
     const element = elements[at]
     if (element === undefined) throw new Error('there are more replies than elements')
     const render = (responses: ElementResponses): Rendered => renderElementReply(responses, flags)
-    const response = responseOfRefused(element, { action, path: raw.path })
+    const response = responseOfRefused(element, { action, path: raw.path, untyped: flags.untyped })
     if (response) return render({ inPlace: [response], missing: [] })
     sent += 1
     if (isReply(reply)) return reply
