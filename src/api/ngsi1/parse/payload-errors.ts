@@ -133,6 +133,7 @@ const areaWording: Wording<AreaMalformed, string> = {
   shapeUnknown: () => 'invalid area: a circle or a polygon is expected',
   radiusMissing: () => 'Missing radius for circle area',
   radiusZero: () => 'Radius zero for a circle area',
+  radiusMalformed: () => 'invalid value for radius',
   coordinateMissing: ({ shape, coordinate }) =>
     shape === 'circle' ? `Missing ${coordinate} for circle center` : `missing ${coordinate} value for polygon vertex`,
   coordinateMalformed: ({ coordinate }) => `invalid value for ${coordinate}`,

@@ -25,8 +25,9 @@ export type AreaMalformed =
   /** Neither a circle nor a polygon, or both. */
   | { readonly kind: 'shapeUnknown' }
   | { readonly kind: 'radiusMissing' }
-  /** Zero, negative or no number. */
   | { readonly kind: 'radiusZero' }
+  /** Negative or no number. */
+  | { readonly kind: 'radiusMalformed' }
   | { readonly kind: 'coordinateMissing'; readonly shape: Area['kind']; readonly coordinate: Coordinate }
   | { readonly kind: 'coordinateMalformed'; readonly coordinate: Coordinate }
   | { readonly kind: 'invertedMalformed'; readonly shape: Area['kind']; readonly value: string }
@@ -51,7 +52,8 @@ function members(value: Value | undefined): Members {
 function parseCircle({ centerLatitude, centerLongitude, radius, inverted }: Members): Result<Area, AreaMalformed> {
   if (isMissing(radius)) return err({ kind: 'radiusMissing' })
   const radius_m = numberOf(radius)
-  if (!(radius_m > 0)) return err({ kind: 'radiusZero' })
+  if (radius_m === 0) return err({ kind: 'radiusZero' })
+  if (!(radius_m > 0)) return err({ kind: 'radiusMalformed' })
   const centre = parsePoint('circle', centerLatitude, centerLongitude)
   if (!centre.ok) return centre
   const turned = parseInverted('circle', inverted)
