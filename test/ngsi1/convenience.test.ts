@@ -336,5 +336,11 @@ test('strict ids hold for the path, too, but not for metadata IDs', async (t) =>
   const response = await send(scripted(), 'POST', 'contextEntities/a%20b', { options, body: {} })
   t.match(response, { status: 400, body: { orionError: badRequest('invalid character in URI') } })
   t.match(await send(scripted(), 'GET', 'contextTypes/a%20b', { options }), { status: 400 })
+  for (const [verb, body] of [['GET'], ['DELETE'], ['POST', {}], ['PUT', {}]] as const) {
+    t.match(await send(scripted(), verb, 'contextEntities/a?entity::type=b%20c', { options, body }), {
+      status: 400,
+      body: { orionError: badRequest('invalid character in URI parameter') },
+    })
+  }
   t.match(await send(scripted(), 'GET', 'contextEntities/a/attributes/b/c%20d', { options }), { status: 200 })
 })

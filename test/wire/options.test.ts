@@ -110,6 +110,23 @@ test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', asyn
       row('metadata name', { id: 'x', attributes: [attribute('a', '', '1', metadata(bad, '', '1'))] }, illegal),
       row('metadata type', { id: 'x', attributes: [attribute('a', '', '1', metadata('m', bad, '1'))] }, illegal),
       ['selector type', 'POST', '/v1/queryContext', { entities: [{ id: 'x', type: bad }] }, 200, illegal],
+      ['selector id', 'POST', '/v1/queryContext', { entities: [{ id: bad }] }, 200, illegal],
+      [
+        'a pattern is none',
+        'POST',
+        '/v1/queryContext',
+        { entities: [{ id: `a[${character}]b`, isPattern: 'true' }] },
+        200,
+        errorCode(404),
+      ],
+      [
+        'type as parameter',
+        'GET',
+        `/v1/contextEntities/x?entity::type=${encodeURIComponent(bad)}`,
+        undefined,
+        400,
+        orionError(400, 'invalid character in URI parameter'),
+      ],
     ])
     const client = tenantClient(both)
     const free = { id: 'x', attributes: [attribute('a', '', bad, metadata('m', '', bad))] }

@@ -40,7 +40,7 @@ export type ParsePayload<Payload, Refusal extends PayloadRefusal = PayloadRefusa
 
 interface PayloadOperation<Payload, Refusal extends PayloadRefusal>
   extends Omit<OperationParts<Ngsi1Services, Payload>, 'check' | 'parse'> {
-  /** Whether `-strictNgsiv1Ids` checks the path. */
+  /** Whether `-strictNgsiv1Ids` checks the path and its parameters. */
   readonly checksPath?: boolean
   readonly parse: ParsePayload<Payload, Refusal>
   readonly refusalResponse: (refusal: Refusal) => ApiResponse
@@ -55,7 +55,7 @@ export function payloadOperation<Payload, Refusal extends PayloadRefusal>({
 }: PayloadOperation<Payload, Refusal>): Unbound<Ngsi1Services> {
   return operation({
     ...parts,
-    check: checksPath ? checkSegments : undefined,
+    check: checksPath ? checkIds : undefined,
     *parse(request, { options, log }) {
       const { body } = request
       const payload = yield* parseTraced(log, body, parse(body, options.strictNgsiv1Ids, request))
@@ -66,7 +66,7 @@ export function payloadOperation<Payload, Refusal extends PayloadRefusal>({
 
 /** An operation without a payload, on a path that `-strictNgsiv1Ids` checks. */
 export function pathOperation(use: Use, work: (call: Ngsi1Call) => ReturnType<Work>): Unbound<Ngsi1Services> {
-  return operation({ use, check: checkSegments, parse: noPayload, work })
+  return operation({ use, check: checkIds, parse: noPayload, work })
 }
 
 export function operation<Payload>(parts: OperationParts<Ngsi1Services, Payload>): Unbound<Ngsi1Services> {
@@ -119,11 +119,13 @@ export function typesMeant({ segments, parameters }: ApiRequest): Result<TypesMe
   return ok({ type: inPath, scopes: [] })
 }
 
-/** The response to ids, names and types in the path that `-strictNgsiv1Ids` forbids [context 4.1]. */
-function checkSegments({ segments }: ApiRequest, { options }: Ngsi1Services): ApiResponse | undefined {
+/** The response to ids, names and types in the path and in `entity::type` that `-strictNgsiv1Ids` forbids [context 4.1]. */
+function checkIds({ segments, parameters }: ApiRequest, { options }: Ngsi1Services): ApiResponse | undefined {
   if (!options.strictNgsiv1Ids) return undefined
   const isForbidden = (name: string) => name !== 'metaID' && hasForbiddenInId(segments[name] ?? '')
-  return Object.keys(segments).some(isForbidden) ? badRequest('invalid character in URI') : undefined
+  if (Object.keys(segments).some(isForbidden)) return badRequest('invalid character in URI')
+  const isTypeForbidden = hasForbiddenInId(requestedType(parameters) ?? '')
+  return isTypeForbidden ? badRequest('invalid character in URI parameter') : undefined
 }
 
 /** The names in the path of a convenience operation of the registry [subscriptions 7.6]. */

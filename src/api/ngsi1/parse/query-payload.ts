@@ -23,8 +23,18 @@ import {
 } from './shape.js'
 import { parseIsPattern } from './update-payload.js'
 
-/** The entities of a query or a subscription. An id may be a pattern, so `-strictNgsiv1Ids` does not check it. */
-export const selectors = list('entity', record({ id: text, type: identifier, isPattern: text }))
+const selector = record({ id: text, type: identifier, isPattern: text })
+
+/** The entities of a query or a subscription. `-strictNgsiv1Ids` checks an id, but not a pattern [context 4.1]. */
+export const selectors = list('entity', {
+  *steps(json, path, walk) {
+    const draft = yield* selector.steps(json, path, walk)
+    const isPattern = parseIsPattern(draft.isPattern ?? '')
+    if (!(isPattern.ok && isPattern.value)) identifier.read(draft.id ?? '', `${path}/id`, walk)
+    return draft
+  },
+  fits: selector.fits,
+})
 
 /** The limit of results of a read: more entities need several requests. */
 const maxSelectors = 1000
