@@ -56,7 +56,7 @@ test('the broker gets tenant, path, type, action and origin of an element', asyn
   t.same(updates, [
     { ...farm, id: 'Silo1', type: 'Silo', attributes: [level] },
     { ...farm, id: 'Silo2', attributes: [] },
-    { ...root, id: 'Silo1', type: 'Silo', attributes: [level] },
+    // Only entities without a type are meant: Silo1 is none.
     { ...root, id: 'Silo2', type: '', attributes: [] },
   ])
 })
