@@ -49,7 +49,8 @@ export function mayStandTogether(keys: readonly string[]): boolean {
 export function operated(operation: HeldValue, held: HeldValue | undefined): Result<HeldValue | undefined, Operator> {
   const operands = operandsOf(operation)
   const [set, unset] = [operands.get('$set'), operands.get('$unset')]
-  if (set !== undefined && unset !== undefined) return setAndUnset(set, unset, held)
+  // A `$unset` of something that is no object does nothing: `$set` beside it stands alone.
+  if (set !== undefined && unset !== undefined && areMembers(unset)) return setAndUnset(set, unset, held)
   for (const operator of operators) {
     const given = operands.get(operator)
     if (given === undefined) continue
@@ -82,13 +83,8 @@ const apply: { readonly [Name in Operator]: Apply } = {
   $unset: (given, held) => (areMembers(given) && held !== undefined ? changed(held, {}, given) : held),
 }
 
-function setAndUnset(
-  set: HeldValue,
-  unset: HeldValue,
-  held: HeldValue | undefined,
-): Result<HeldValue | undefined, Operator> {
-  if (!areMembers(set) || !areMembers(unset)) return err(areMembers(set) ? '$unset' : '$set')
-  const after = changed(held ?? {}, set, unset)
+function setAndUnset(set: HeldValue, unset: GivenMembers, held: HeldValue = {}): Result<HeldValue, Operator> {
+  const after = areMembers(set) ? changed(held, set, unset) : unfit
   return after === unfit ? err('$set') : ok(after)
 }
 
