@@ -48,6 +48,9 @@ test('types are listed ascending with the types of their attributes [NGSIv2 cont
 test('one type is shown without its name [NGSIv2 context 13]', async (t) => {
   t.strictSame(await client.request('GET', '/v2/types/Vat'), [200, vat])
   t.strictSame(await client.request('GET', '/v2/types/Tub?limit=1&offset=5'), [200, tub])
+  t.strictSame(await client.request('GET', '/v2/types/Tub?options=values,count'), [200, tub], 'options without effect')
+  const plain = { attrs: { x: { types: [] } }, count: 1 }
+  t.strictSame(await client.request('GET', '/v2/types/Tub?options=noAttrDetail'), [200, plain])
   const unknown = { error: 'NotFound', description: 'Entity type not found' }
   t.strictSame(await client.request('GET', '/v2/types/Keg'), [404, unknown])
   t.strictSame(await client.request('GET', '/v2/types/Pot', undefined, { 'Fiware-ServicePath': '/' }), [404, unknown])

@@ -1,5 +1,6 @@
 import { type ApiRequest, type ApiResponse, segment } from '../../broker/operations/api.js'
 import type { Unbound } from '../../broker/operations/operation.js'
+import type { OptionWord } from '../../broker/operations/parameters.js'
 import type { TypeSummary } from '../../broker/services/broker.js'
 import type { Query } from '../../model/context/query.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
@@ -61,7 +62,7 @@ async function respondWithList(
 }
 
 /** `GET /v2/types` [NGSIv2 context 13]. */
-export const listEntityTypes = typesRead(async (types, { parameters }) => {
+export const listEntityTypes = typesRead(['noAttrDetail', 'values'], async (types, { parameters }) => {
   const { offset, limit, counted } = pageOf(parameters)
   const shown = untypedFirst(types).slice(offset, offset + limit)
   const namesOnly = optionsOf(parameters).has('values')
@@ -70,7 +71,7 @@ export const listEntityTypes = typesRead(async (types, { parameters }) => {
 })
 
 /** `GET /v2/types/{type}` [NGSIv2 context 13]. */
-export const showEntityType = typesRead(async (types, request) => {
+export const showEntityType = typesRead(['noAttrDetail'], async (types, request) => {
   const name = segment(request, 'type')
   const summary = types.find(({ type }) => type === name)
   return summary === undefined ? typeUnknown : { status: 200, body: `{${await inSlices(membersOf(summary))}}` }
@@ -78,13 +79,15 @@ export const showEntityType = typesRead(async (types, request) => {
 
 const typeUnknown = errorOf('NotFound', 'Entity type not found')
 
+/** @param undetailed the words of `options` with which the types of attributes are not shown [NGSIv2 context 1.6] */
 function typesRead(
+  undetailed: readonly OptionWord[],
   respond: (types: readonly TypeSummary[], request: ApiRequest) => Promise<ApiResponse>,
 ): Unbound<Ngsi2Services> {
   return pathOperation('read', async ({ services, request, tenant }) => {
     const { paths, parameters, client } = request
     const options = optionsOf(parameters)
-    const isDetailed = !options.has('noAttrDetail') && !options.has('values')
+    const isDetailed = !undetailed.some((word) => options.has(word))
     const types = await services.broker.types(tenant, pathsOfRead(paths), client, isDetailed)
     return types.ok ? respond(types.value, request) : unavailable(types.error)
   })
