@@ -98,10 +98,24 @@ test('an id has as many types as -typesPerId says', async (t) => {
 
 test('Location leads to the entity that was created, whatever is in its id and type', async (t) => {
   const broker = await RunningBroker.tenant()
-  for (const id of ['a%2fb', 'a%62c', '100%', 'a+b', 'x:y', '%25']) {
+  for (const id of ['a%2fb', 'a%62c', '100%', 'a+b', 'x:y', '%25', 'a\\b', 'a[b]|{c}^`d`~!$*,@']) {
     const made = await broker.send('POST', '/v2/entities', { id, type: id })
     const found = await broker.send('GET', made.headers.get('location') ?? '')
     t.match([made.status, found.status, found.json], [201, 200, { id, type: id }], id)
+  }
+})
+
+test('nothing in Location is percent-encoded that leads to the entity as it is [NGSIv2 context 8.2]', async (t) => {
+  const broker = await RunningBroker.tenant()
+  for (const [id, type, location] of [
+    ['a[b]', 'T[1]', 'a[b]?type=T[1]'],
+    ['a|{b}^`c`', 'T|\\', 'a|{b}^`c`?type=T|\\'],
+    ['a+b%', 'a+b%', 'a+b%25?type=a%2Bb%25'],
+  ] as const) {
+    for (const options of ['', '?options=upsert']) {
+      const { headers } = await broker.send('POST', `/v2/entities${options}`, { id, type })
+      t.equal(headers.get('location'), `/v2/entities/${location}`)
+    }
   }
 })
 

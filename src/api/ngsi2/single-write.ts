@@ -140,13 +140,17 @@ export function respondToWrite(
 
 export const noContent: ApiResponse = { status: 204 }
 
+/**
+ * The response to a created entity, with its `Location`. Ids and types are ASCII and stand as they are [NGSIv2 context 8.2], but for
+ * what would lead elsewhere: `%` is decoded, clients take `\` in a path for a slash, and `+` in a query is a blank.
+ */
 function created(
   { isUpsert }: Pick<SingleWrite, 'isUpsert'>,
   { id, type = defaultEntityType }: RequestedWrite,
 ): ApiResponse {
-  // The path of a request is decoded: unless the id is encoded here, `a%2fb` leads nowhere, and `a%62` to `ab`.
-  const query = encodeURI(type).replaceAll('+', '%2B')
-  return { status: isUpsert ? 204 : 201, headers: { Location: `/v2/entities/${encodeURI(id)}?type=${query}` } }
+  const path = id.replaceAll('%', '%25').replaceAll('\\', '%5C')
+  const query = type.replaceAll('%', '%25').replaceAll('+', '%2B')
+  return { status: isUpsert ? 204 : 201, headers: { Location: `/v2/entities/${path}?type=${query}` } }
 }
 
 /** The entity in error texts: with its type where the request has one [NGSIv2 context 8.5]. */
