@@ -176,6 +176,15 @@ test('entities and attributes are written by every operation, and each refusal h
     [
       {
         verb: 'POST',
+        path: '/op/notify',
+        body: { subscriptionId: 'x', data: [] },
+        headers: { 'Ngsiv2-AttrsFormat': '' },
+      },
+      { status: 200, location: null, text: '' },
+    ],
+    [
+      {
+        verb: 'POST',
         path: '/entities/Vat1/attrs',
         body: Object.fromEntries(Array.from({ length: 5001 }, (_, n) => [`a${n}`, {}])),
       },

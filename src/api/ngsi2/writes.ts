@@ -140,8 +140,9 @@ export const takeNotification = payloadWrite({
 /** Formats of notifications from which no entity can be made [NGSIv2 context 11.3]. */
 const formatsWithoutTypes: ReadonlySet<string> = new Set(['keyValues', 'uniqueValues', 'custom'])
 
+/** An empty header counts as none. */
 function wrongFormat({ headers }: ApiRequest): ApiResponse | undefined {
-  const format = headers['ngsiv2-attrsformat'] ?? 'normalized'
+  const format = headers['ngsiv2-attrsformat'] || 'normalized'
   if (format === 'normalized') return undefined
   return formatsWithoutTypes.has(String(format))
     ? badInput(`attribute render format /${format}/ not supported for notifications`)
