@@ -97,6 +97,7 @@ const left: readonly (readonly [what: string, body: string])[] = [
   ['an exponent', body('{"id":"B","a":{"value":1e400}}')],
   ['no date', body('{"id":"B","a":{"type":"DateTime","value":"2021-02-29"}}')],
   ['no date in metadata', body('{"id":"B","a":{"value":1,"metadata":{"m":{"type":"DateTime","value":1}}}}')],
+  ['no GeoJSON', body('{"id":"B","a":{"type":"geo:json","value":5}}')],
   ['an expiration that is no date', body('{"id":"B","dateExpires":{"value":"x"}}')],
   ['a name that an object would move to its beginning', body('{"id":"B","a":{"value":1},"1":{"value":1}}')],
   ['an attribute called id', body('{"id":{"value":1}}')],

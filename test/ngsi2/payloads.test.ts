@@ -26,6 +26,8 @@ function entity(body: unknown, form: AttributeForm = 'normalized'): Steps<Result
 const bad = (description: string) => ({ error: 'BadRequest', description })
 const malformed = { error: 'ParseError', description: 'Errors found in incoming JSON buffer' }
 
+const noGeoJson = 'geo:json needs an object or null as value'
+
 /** An entity with one attribute. */
 const withX = (attribute: unknown) => ({ id: 'V1', type: 'Vat', x: attribute })
 
@@ -72,12 +74,24 @@ test('what is wrong with an entity, its attributes and their metadata [NGSIv2 co
     [withX({ type: 'DateTime', value: { $inc: 1 } }), bad('date has invalid format in attribute value')],
     [withX({ metadata: { m: { type: 'DateTime', value: 'soon' } } }), bad('date has invalid format in metadata value')],
     [withX({ value: { $inc: 1, unit: 'C' } }), bad('invalid combination of update operators')],
+    [withX({ type: 'geo:json', value: '1,2' }), bad(noGeoJson)],
+    [withX({ type: 'geo:json', value: [1, 2] }), bad(noGeoJson)],
+    [withX({ type: 'geo:json', value: 5, metadata: { ignoreType: { value: true } } }), bad(noGeoJson)],
     [
       { id: 'V1', dateExpires: { value: '2050-01-01', type: 'Text' } },
       bad('error processing date expiration attribute, see log traces'),
     ],
   ]
   for (const [body, refusal] of cases) t.same(refusalOf(entity(body)), refusal, JSON.stringify(body).slice(0, 60))
+})
+
+test('a geo:json may be null, any object, and an update operator until it is applied [NGSIv2 context 3.5]', async (t) => {
+  for (const value of [null, {}, { type: 'Feature' }, { $set: { type: 'Point' } }, { $unset: 1 }]) {
+    t.equal(refusalOf(entity(withX({ type: 'geo:json', value }))), undefined, JSON.stringify(value))
+  }
+  t.equal(refusalOf(entity(withX({ type: 'geo:json' }))), undefined)
+  t.equal(refusalOf(entity(withX({ value: 5, metadata: { m: { type: 'geo:json', value: 5 } } }))), undefined)
+  t.equal(refusalOf(entity(withX({ type: 'geo:json', value: 5 }), 'keyValues')), undefined)
 })
 
 test('the first mistake in the order of the document decides', async (t) => {
@@ -249,6 +263,31 @@ test('a batch update takes the words of NGSIv1 in capitals, small letters or bot
       t.equal(batch.ok && batch.value.action, action, actionType)
     }
   }
+})
+
+test('attributes are removed whatever their value, wherever the action stands [NGSIv2 context 3.4, 11.1]', async (t) => {
+  const refusal = (entities: string, form: AttributeForm) => {
+    const [before, after] = [
+      `"actionType":"delete","entities":${entities}`,
+      `"entities":${entities},"actionType":"delete"`,
+    ]
+    const appended = `"actionType":"delete","entities":${entities},"actionType":"append"`
+    return [before, after, appended].map((body) => refusalOf(parseBatch(`{${body}}`, form)))
+  }
+  const expiration = bad('error processing date expiration attribute, see log traces')
+  const noDate = bad('date has invalid format in attribute value')
+  for (const [attribute, form, appended] of [
+    ['"dateExpires":""', 'keyValues', expiration],
+    ['"dateExpires":{}', 'normalized', expiration],
+    ['"dateExpires":{"value":""}', 'normalized', expiration],
+    ['"d":{"type":"DateTime","value":""}', 'normalized', noDate],
+    ['"d":{"value":{"$inc":1,"y":2}}', 'normalized', bad('invalid combination of update operators')],
+    ['"d":{"type":"geo:json","value":5}', 'normalized', bad(noGeoJson)],
+  ] as const) {
+    t.same(refusal(`[{"id":"V1",${attribute}}]`, form), [undefined, undefined, appended], attribute)
+  }
+  const forbidden = bad('Invalid characters in attribute value')
+  t.same(refusal('[{"id":"V1","d":{"value":"<"}}]', 'normalized'), [forbidden, forbidden, forbidden])
 })
 
 test('every JSON value without forbidden characters is kept as it is', async () => {

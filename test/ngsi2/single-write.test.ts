@@ -132,7 +132,10 @@ const value = mostly<unknown, unknown>(
   [1, 'warm', null, true, [1, 'a'], { k: 1 }],
   ['<', { id: 1 }, { $inc: 2 }, 'a"b'],
 )
-const type = mostly<unknown, unknown>(['Number', 'Text', 'TextUnrestricted'], ['DateTime', 'geo:point', 7, '', 'a b'])
+const type = mostly<unknown, unknown>(
+  ['Number', 'Text', 'TextUnrestricted'],
+  ['DateTime', 'geo:point', 'geo:json', 7, '', 'a b'],
+)
 const metadata = mostly<unknown, unknown>([{ unit: { value: 'C' } }, { ID: { value: 'x' } }, {}], [5, { 'a b': {} }])
 const entityType = mostly<unknown, unknown>(['Vat'], ['Thing', 'a b'])
 const attribute = fc.oneof(

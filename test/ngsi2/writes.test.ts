@@ -37,13 +37,15 @@ test('entities and attributes are written by every operation, and each refusal h
     text: JSON.stringify({ error: name, description }),
   })
   const notFound = error(404, 'NotFound', 'The requested entity has not been found. Check type and id')
+  const exists = error(422, 'Unprocessable', 'Already Exists')
+  const noGeoJson = error(400, 'BadRequest', 'geo:json needs an object or null as value')
   const vat = { id: 'Vat1', type: 'Vat', heat: { value: 61.5 }, lid: { value: 'open', type: 'State' } }
   const rows: readonly (readonly [sent: Sent, response: object])[] = [
     [
       { verb: 'POST', path: '/entities', body: vat },
       { status: 201, location: '/v2/entities/Vat1?type=Vat', text: '' },
     ],
-    [{ verb: 'POST', path: '/entities', body: vat }, error(422, 'Unprocessable', 'Already Exists')],
+    [{ verb: 'POST', path: '/entities', body: vat }, exists],
     [
       { verb: 'POST', path: '/entities?options=upsert', body: { id: 'Vat2' } },
       { status: 204, location: '/v2/entities/Vat2?type=Thing', text: '' },
@@ -198,6 +200,47 @@ test('entities and attributes are written by every operation, and each refusal h
     [
       { verb: 'POST', path: '/entities/Vat1/attrs', body: { there: { value: '3, 4', type: 'geo:point' } } },
       secondLocation,
+    ],
+    [
+      {
+        verb: 'POST',
+        path: '/entities/Vat1/attrs',
+        body: { there: { value: '3, 4', type: 'geo:point' }, area: { value: 5, type: 'geo:json' } },
+      },
+      noGeoJson,
+    ],
+    [{ verb: 'POST', path: '/entities', body: { id: 'Vat1', type: 'Vat', area: { type: 'geo:json' } } }, exists],
+    [
+      { verb: 'POST', path: '/entities', body: { id: 'Vat1', type: 'Vat', area: { value: 5, type: 'geo:json' } } },
+      noGeoJson,
+    ],
+    [
+      {
+        verb: 'POST',
+        path: '/op/update',
+        body: {
+          actionType: 'append',
+          entities: [
+            { id: 'Vat8', area: { value: 5, type: 'geo:json' } },
+            { id: 'Vat9', heat: { value: 1 } },
+          ],
+        },
+      },
+      noGeoJson,
+    ],
+    [{ verb: 'GET', path: '/entities/Vat9' }, notFound],
+    [{ verb: 'POST', path: '/entities/Vat1/attrs', body: { dateExpires: { type: 'DateTime', value: null } } }, done],
+    [
+      {
+        verb: 'POST',
+        path: '/op/update?options=keyValues',
+        body: { actionType: 'delete', entities: [{ id: 'Vat1', dateExpires: '' }] },
+      },
+      done,
+    ],
+    [
+      { verb: 'DELETE', path: '/entities/Vat1/attrs/dateExpires' },
+      error(404, 'NotFound', 'The entity does not have such an attribute'),
     ],
     [{ verb: 'DELETE', path: '/entities/Vat1?type=Vat' }, done],
     [{ verb: 'DELETE', path: '/entities/Vat1' }, notFound],

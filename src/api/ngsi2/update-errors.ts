@@ -12,7 +12,7 @@ import type {
   UpdateReply,
 } from '../../model/context/update.js'
 import { attributeUnknown, badInput, entityAmbiguous, entityUnknown, errorOf, unavailable } from './errors.js'
-import { dateMalformed, valueForbidden } from './parse/attributes.js'
+import { dateMalformed, geoJsonMissing, valueForbidden } from './parse/attributes.js'
 import type { EntityGiven } from './parse/entities.js'
 
 export type WriteOutcome =
@@ -159,13 +159,12 @@ const unmet: Wording<UnmetTerms, ApiResponse> = {
     errorOf('InternalServerError', `update operator ${operator} cannot be applied to attribute ${name}`),
   dateMalformed: () => dateMalformed,
   valueForbidden: () => valueForbidden,
-  shapeMalformed: ({ why, when }) => badInput(shapeText(why, when)),
+  shapeMalformed: ({ why, when }) => (why.kind === 'geoJsonNoObject' ? geoJsonMissing : badInput(shapeText(why, when))),
   locationsTooMany: () => tooManyLocations,
 }
 
 /** The mistake in a shape and its place; malformed GeoJSON is reported without the place [NGSIv2 context 3.5]. */
-function shapeText(why: ShapeMalformed, when: ShapeMoment): string {
-  if (why.kind === 'geoJsonNoObject') return 'geo:json needs an object or null as value'
+function shapeText(why: Exclude<ShapeMalformed, { readonly kind: 'geoJsonNoObject' }>, when: ShapeMoment): string {
   if (why.kind === 'geoJsonMalformed') return 'Wrong GeoJson'
   return `error parsing location attribute${places[when]}: ${shapeCause(why)}`
 }

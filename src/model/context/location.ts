@@ -1,11 +1,10 @@
 import { err, ok, type Result } from '../../result.js'
 import type { Attribute, Entity, Metadata, Value } from './entity.js'
 import { type GeoShape, parseCoordinates } from './geo/shape.js'
-import { isShapeType, parseShape } from './geo/shape-parse.js'
+import { isShapeType, lacksGeoJson, parseShape } from './geo/shape-parse.js'
 import { type AttributeParts, plainMetadata, plainValue } from './large/large-attribute.js'
 import { LargeEntity } from './large/large-entity.js'
 import type { GivenAttribute, LocationMoment, ShapeMoment, UpdateRefusal } from './update.js'
-import { isObject } from './value.js'
 
 /** The location of an entity; undefined when no attribute is one. */
 export function locationOf(entity: Pick<Entity, 'attributes'>): GeoShape | undefined {
@@ -99,7 +98,7 @@ export function isLocationByTerms(
   if (!hasMark) {
     const isIgnored = ignoresShape(plainMetadata(after.metadata))
     // A geo:json has to hold an object even where its shape is ignored.
-    if (value === null || (isIgnored && !(type === 'geo:json' && !isObject(value)))) return ok(false)
+    if (value === null || (isIgnored && !lacksGeoJson(type, value))) return ok(false)
   }
   const shape = parseShape(hasMark ? 'geo:point' : type, value)
   return shape.ok

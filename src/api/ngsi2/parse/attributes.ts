@@ -1,6 +1,7 @@
 import type { ApiResponse } from '../../../broker/operations/api.js'
 import { maxValueLevels, objectOf } from '../../../json-reader.js'
 import { hasForbidden, type Metadata, type Value } from '../../../model/context/entity.js'
+import { lacksGeoJson } from '../../../model/context/geo/shape-parse.js'
 import { writeInSteps, writtenFrom_parts } from '../../../model/context/large/written-value.js'
 import { isOperator, mayStandTogether } from '../../../model/context/operators.js'
 import type { GivenAttribute } from '../../../model/context/update.js'
@@ -13,7 +14,7 @@ import {
   shownType,
 } from '../../../model/context/value.js'
 import { err, ok, type Result } from '../../../result.js'
-import { noSteps, type Steps } from '../../../slices.js'
+import type { Steps } from '../../../slices.js'
 import { badInput } from '../errors.js'
 import { isTreeArray, isTreeObject, type Tree, type TreeObject, tooDeep, wrongIdentifier } from './tree.js'
 
@@ -22,6 +23,9 @@ export const valueForbidden = badInput('Invalid characters in attribute value')
 
 /** The value of an attribute with a date's type is not a date [NGSIv2 context 3.2]. */
 export const dateMalformed = badInput('date has invalid format in attribute value')
+
+/** The value of a geo:json is neither an object nor null [NGSIv2 context 3.5]. */
+export const geoJsonMissing = badInput('geo:json needs an object or null as value')
 
 /** The form of attributes: objects, or their values alone [NGSIv2 context 7.2]. */
 export type AttributeForm = 'normalized' | 'keyValues'
@@ -32,11 +36,14 @@ const attributesAtOnce = 64
 /** Gathers the attributes of an entity in the order of the payload; refuses a repeated one. */
 export class AttributeGatherer {
   readonly #form: AttributeForm
+  readonly #areRemoved: boolean
   readonly #names = new Set<string>()
   readonly attributes: GivenAttribute[] = []
 
-  constructor(form: AttributeForm) {
+  /** @param areRemoved whether the attributes are to be removed, whatever their values [NGSIv2 context 11.1] */
+  constructor(form: AttributeForm, areRemoved = false) {
     this.#form = form
+    this.#areRemoved = areRemoved
   }
 
   /** Reads one attribute; gives the refusal of a wrong one, otherwise undefined. */
@@ -45,7 +52,9 @@ export class AttributeGatherer {
     if (wrong) return wrong
     if (this.#names.has(name)) return badInput(`duplicated attribute /${name}/`)
     this.#names.add(name)
-    const attribute = yield* this.#form === 'keyValues' ? readKeyValue(name, tree) : readAttribute(name, tree)
+    const read = yield* this.#form === 'keyValues' ? readKeyValue(name, tree) : readMembers(name, tree)
+    if (!read.ok) return read.error
+    const attribute = checkedAttribute(read.value, this.#areRemoved)
     if (!attribute.ok) return attribute.error
     this.attributes.push(attribute.value)
     if (hasParts(attribute.value) || this.attributes.length % attributesAtOnce === 0) yield
@@ -53,15 +62,15 @@ export class AttributeGatherer {
   }
 }
 
-function* readKeyValue(name: string, tree: Tree): Steps<Result<GivenAttribute, ApiResponse>> {
+function* readKeyValue(name: string, tree: Tree): Steps<Result<AttributeMembers, ApiResponse>> {
   const value = scalarGiven(tree) ?? (yield* readWritten(tree))
-  if (!value.ok) return value
-  return checkedAttribute({ name, type: undefined, value: value.value, given: tree, metadata: [] })
+  return value.ok ? ok({ name, type: undefined, value: value.value, given: tree, metadata: [] }) : value
 }
 
 /** Reads an attribute with type, value and metadata, all of which may be missing [NGSIv2 context 2.2, 15]. */
-export function readAttribute(name: string, tree: Tree): Steps<Result<GivenAttribute, ApiResponse>> {
-  return isTreeObject(tree) ? readMembers(name, tree) : noSteps(err(noAttribute))
+export function* readAttribute(name: string, tree: Tree): Steps<Result<GivenAttribute, ApiResponse>> {
+  const read = yield* readMembers(name, tree)
+  return read.ok ? checkedAttribute(read.value) : read
 }
 
 const noAttribute = badInput('attribute must be a JSON object, unless keyValues option is used')
@@ -77,7 +86,8 @@ interface AttributeMembers {
 
 const nothing: GivenValue = { value: null, isForbidden: false }
 
-function* readMembers(name: string, tree: TreeObject): Steps<Result<GivenAttribute, ApiResponse>> {
+function* readMembers(name: string, tree: Tree): Steps<Result<AttributeMembers, ApiResponse>> {
+  if (!isTreeObject(tree)) return err(noAttribute)
   let type: string | undefined
   let value: GivenValue = nothing
   let given: Tree | undefined
@@ -100,31 +110,36 @@ function* readMembers(name: string, tree: TreeObject): Steps<Result<GivenAttribu
       metadata = read.value
     } else return err(badInput('unrecognized property for context attribute'))
   }
-  return checkedAttribute({ name, type, value, given, metadata })
+  return ok({ name, type, value, given, metadata })
 }
 
-/** Checks the value against its type, and applies the metadata `ID` [NGSIv2 context 3.2, 3.4, 4.1, 12.1, 14.3]. */
-export function checkedAttribute({
-  name,
-  type,
-  value,
-  given,
-  metadata,
-}: AttributeMembers): Result<GivenAttribute, ApiResponse> {
-  const typed = shownType({ type: type ?? '', value: value.value })
-  if (value.isForbidden && !isUnrestricted(typed, metadata)) return err(valueForbidden)
-  // A date's type refuses everything that is not a date, wrong update operators included.
-  const wrong = isDateType(typed) ? undefined : wrongOperation(given)
-  if (wrong) return err(wrong)
-  if (isExpiration(name) && !isDateType(typed)) {
-    return err(badInput('error processing date expiration attribute, see log traces'))
-  }
-  const stored: Result<Value, unknown> = isDateType(typed) ? dateValue(value.value) : ok(value.value)
-  if (!stored.ok) return err(dateMalformed)
+/**
+ * Checks the characters of the value and, unless it is removed, what it may be; applies the metadata `ID` [NGSIv2 context 4.1, 11.1,
+ * 14.3].
+ */
+export function checkedAttribute(members: AttributeMembers, isRemoved = false): Result<GivenAttribute, ApiResponse> {
+  const { name, value, metadata } = members
+  const type = shownType({ type: members.type ?? '', value: value.value })
+  if (value.isForbidden && !isUnrestricted(type, metadata)) return err(valueForbidden)
+  const stored = storedValue(type, members)
+  if (!stored.ok && !isRemoved) return stored
   const id = metadata.findLast((element) => element.name === 'ID')?.value
   const instance = typeof id === 'string' ? id : ''
   const own = instance === '' ? metadata : metadata.filter((element) => element.name !== 'ID')
-  return ok({ name, instance, type: typed, value: stored.value, metadata: own })
+  return ok({ name, instance, type, value: stored.ok ? stored.value : value.value, metadata: own })
+}
+
+/** The value as it is stored; refuses one that its type, its name or its operators do not allow [NGSIv2 context 3.2, 3.4, 3.5, 12.1]. */
+function storedValue(type: string, { name, value: { value }, given }: AttributeMembers): Result<Value, ApiResponse> {
+  // A date's type refuses everything that is not a date, wrong update operators included.
+  if (isDateType(type)) {
+    const date = dateValue(value)
+    return date.ok ? date : err(dateMalformed)
+  }
+  const wrong = wrongOperation(given)
+  if (wrong) return err(wrong)
+  if (isExpiration(name)) return err(badInput('error processing date expiration attribute, see log traces'))
+  return lacksGeoJson(type, value) ? err(geoJsonMissing) : ok(value)
 }
 
 /** The number of elements without parts that are read between two pauses. */

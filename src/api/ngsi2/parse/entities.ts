@@ -35,14 +35,13 @@ export interface EntityGiven {
 /** Reads the payload of POST /v2/entities [NGSIv2 context 8.2, 15]. */
 export function* parseEntity(body: string, form: AttributeForm): Steps<Result<EntityGiven, ApiResponse>> {
   const tree = yield* readObject(body)
-  return tree.ok ? yield* readEntity(tree.value, form) : tree
+  return tree.ok ? yield* readEntity(tree.value, new AttributeGatherer(form)) : tree
 }
 
 /** Reads an entity, whose id is mandatory [NGSIv2 context 8.2, 15]. */
-function* readEntity(tree: TreeObject, form: AttributeForm): Steps<Result<EntityGiven, ApiResponse>> {
+function* readEntity(tree: TreeObject, gatherer: AttributeGatherer): Steps<Result<EntityGiven, ApiResponse>> {
   let id: string | undefined
   let type: string | undefined
-  const gatherer = new AttributeGatherer(form)
   for (const [name, member] of tree.members) {
     if (name === 'id' || name === 'type') {
       const text = identifierIn(name, member)
@@ -65,14 +64,14 @@ function identifierIn(member: 'id' | 'type', tree: Tree): Result<string, ApiResp
 }
 
 /** Reads an entity of POST /v2/op/update, where mistakes in the id have other texts [NGSIv2 context 11.1]. */
-function* readBatchEntity(tree: TreeObject, form: AttributeForm): Steps<Result<EntityGiven, ApiResponse>> {
+function* readBatchEntity(tree: TreeObject, gatherer: AttributeGatherer): Steps<Result<EntityGiven, ApiResponse>> {
   const [hasId, hasPattern] = [hasMember(tree, 'id'), hasMember(tree, 'idPattern')]
   if (hasId && hasPattern) return err(badInput('both /id/ and /idPattern/ present'))
   if (hasPattern) return err(errorOf('NotImplemented', 'NotImplemented'))
   if (!hasId) return err(badInput('nor /id/ nor /idPattern/ present'))
   const isEmpty = tree.members.some(([name, member]) => name === 'id' && member === '')
   if (isEmpty) return err(badInput('id and idPattern cannot be both empty at the same time'))
-  return yield* readEntity(tree, form)
+  return yield* readEntity(tree, gatherer)
 }
 
 function hasMember({ members }: TreeObject, name: string): boolean {
@@ -164,20 +163,20 @@ export function* parseBatch(body: string, form: AttributeForm): Steps<Result<Bat
   if (!tree.ok) return tree
   const missing = missingOf(tree.value, ['entities', 'actionType'])
   if (missing !== undefined) return err(missing)
-  let action: UpdateAction = 'APPEND'
+  // The action says how entities are read, also those before it.
+  const [, word = ''] = tree.value.members.findLast(([name]) => name === 'actionType') ?? []
+  const action = actionOf(word)
   let entities: readonly EntityGiven[] = []
   for (const [name, member] of tree.value.members) {
     if (name === 'actionType') {
-      const named = actionOf(member)
-      if (named === undefined) return err(wrongAction)
-      action = named
+      if (actionOf(member) === undefined) return err(wrongAction)
     } else if (name === 'entities') {
-      const read = yield* readEntities(member, form)
+      const read = yield* readEntities(member, () => new AttributeGatherer(form, action === 'DELETE'))
       if (!read.ok) return read
       entities = read.value
     } else return err(unrecognized(name))
   }
-  return ok({ action, entities })
+  return action === undefined ? err(wrongAction) : ok({ action, entities })
 }
 
 /** The response to the first member that the payload lacks, in the order of `names`. */
@@ -189,13 +188,16 @@ function missingOf({ members }: TreeObject, names: readonly string[]): ApiRespon
   return badInput(`${beginning} JSON payload, mandatory field /${missing}/ not found`)
 }
 
-function* readEntities(tree: Tree, form: AttributeForm): Steps<Result<readonly EntityGiven[], ApiResponse>> {
+function* readEntities(
+  tree: Tree,
+  gatherer: () => AttributeGatherer,
+): Steps<Result<readonly EntityGiven[], ApiResponse>> {
   if (!isTreeArray(tree)) return err(badInput('not a JSON array'))
   if (tree.length === 0) return err(badInput('empty entities vector'))
   const entities: EntityGiven[] = []
   for (const item of tree) {
     if (!isTreeObject(item)) return err(badInput('entity is not a JSON object'))
-    const entity = yield* readBatchEntity(item, form)
+    const entity = yield* readBatchEntity(item, gatherer())
     if (!entity.ok) return entity
     entities.push(entity.value)
   }
@@ -226,7 +228,7 @@ function* readNotifiedEntities(tree: Tree): Steps<Result<readonly EntityGiven[],
   const entities: EntityGiven[] = []
   for (const item of tree) {
     if (!isTreeObject(item)) return err(badInput('notification data vector item must be a JSON object'))
-    const entity = yield* readEntity(item, 'normalized')
+    const entity = yield* readEntity(item, new AttributeGatherer('normalized'))
     if (!entity.ok) return entity
     entities.push(entity.value)
   }

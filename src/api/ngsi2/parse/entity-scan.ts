@@ -94,9 +94,10 @@ function areTypedWell(metadata: string): boolean {
   return true
 }
 
-/** Whether a value in a payload may have its type, the last one given: a value of a date's type is a date. */
+/** Whether a value in a payload may have its type, the last one given: a value of a date's type is a date, and no scalar is GeoJSON. */
 function isTypedWell(value: string, firstType: string | undefined, type = firstType): boolean {
   if (type === undefined) return true
+  if (type === 'geo:json') return false
   return isShort(type) && isShort(firstType ?? '') && (!isDate(type) || parseDate(value.slice(1, -1)) !== undefined)
 }
 

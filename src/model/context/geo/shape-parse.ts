@@ -41,6 +41,11 @@ export function isShapeType(type: string): boolean {
   return parsers.has(type)
 }
 
+/** Whether the value of an attribute is one that `geo:json` never has: neither an object nor null [NGSIv2 context 3.5]. */
+export function lacksGeoJson(type: string, value: Value): boolean {
+  return type === 'geo:json' && value !== null && !isObject(value)
+}
+
 /**
  * Parses the shape of a value of one of the five types. A value of another type is a shape if it is the text of coordinates, as
  * in an attribute that NGSIv1 has marked [NGSIv2 context 3.5, 14.4]. Refusals are checked in this order: kind, items, their
