@@ -86,6 +86,16 @@ test('the operation goes behind the path of what is registered, which is a slash
   t.same(attempts.at(-1), [`${url}/v1/queryContext?key=secret`, undefined])
 })
 
+test('what is told of attempts is the URL without the parameters of each', async (t) => {
+  const { url } = await listening(t, (_, outgoing) => outgoing.end('ok'))
+  const { providers, attempts } = opened(t)
+  for (const limit of [5, 7]) {
+    const parameters = `limit=${limit}&offset=0`
+    await providers.ask({ ...request(`${url}/v2`), path: 'op/query', parameters }, whole)
+  }
+  t.same(attempts, Array(2).fill([`${url}/v2/op/query`, undefined]))
+})
+
 test('redirects are not followed', async (t) => {
   let requests = 0
   const { url } = await listening(t, (_, outgoing) => {

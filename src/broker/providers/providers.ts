@@ -44,7 +44,10 @@ export interface ProvidersSettings {
   /** The number of a forwarded request in the log [management 10.3]. */
   readonly transaction: () => string
   readonly count: (counter: CounterName) => void
-  /** A request to this URL has failed for this reason, or has succeeded [management 10.7]. */
+  /**
+   * A request to this URL, named without the parameters of the request, has failed for this reason, or has succeeded [management
+   * 10.7].
+   */
   readonly attempted: (url: string, reason: string | undefined) => void
   /** A request for a registration has ended, with the reason if it failed. */
   readonly called?: ((registration: RegistrationId, reason: string | undefined) => void) | undefined
@@ -175,7 +178,7 @@ export class Providers {
     const failure = result.ok ? undefined : providerFailureText(result.error)
     // A client that goes says nothing about the provider.
     if (request.gone?.aborted !== true) {
-      this.#settings.attempted(urlText(request), failure)
+      this.#settings.attempted(urlText({ ...request, parameters: '' }), failure)
       this.#settings.called?.(request.registration, failure)
     }
     this.#lines.ended(request, response.ok ? response.value : undefined, failure)
