@@ -167,7 +167,9 @@ export class Courier implements DeliveryOperations {
     // Read the initial notifications now: they are queued before held-back ones are released.
     if (this.#queue.isOnHold(recipient.id)) this.#intake.takeBarriers()
     this.#streams.changed(recipient)
+    const before = this.#queue.recipient(recipient.id)
     this.#queue.put(recipient)
+    if (before !== undefined && before.reference !== recipient.reference) this.#attempts.leave(before)
   }
 
   async hold(id: SubscriptionId): Promise<void> {
@@ -177,7 +179,9 @@ export class Courier implements DeliveryOperations {
   async remove(id: SubscriptionId): Promise<void> {
     if (this.#isOver) return
     this.#streams.end(id, 'removed')
+    const recipient = this.#queue.recipient(id)
     this.#queue.end(id)
+    if (recipient !== undefined) this.#attempts.leave(recipient)
   }
 
   async expire(id: SubscriptionId): Promise<void> {

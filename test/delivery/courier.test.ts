@@ -106,6 +106,40 @@ test('a notification in trouble is repeated as it was until it is accepted, and 
   t.match(running.alarms.at(-1), { subject: end.url(), reason: undefined })
 })
 
+test('the alarm of a receiver is about the URL that its subscription gives, wherever each message goes', async (t) => {
+  const end = await FarEnd.listen(t, responding(503))
+  const running = courier(t, { recipients: [recipient(one, end.url('/vats/${id}'))] })
+  await running.start()
+  const told = (line: string) => notice(one, line, line, { message: { url: end.url(`/vats/${line}?v=${line}`) } })
+  nth(running.partitions, 0).enqueue(told('a'))
+  running.ring()
+  await until(() => running.alarms.length > 0)
+  end.respond = ({ url }, response) => response.writeHead(url.startsWith('/vats/a') ? 503 : 204).end()
+  nth(running.partitions, 0).enqueue(told('b'))
+  running.ring()
+  await until(() => running.alarms.some(({ reason }) => reason === undefined))
+  t.same([...new Set(running.alarms.map(({ subject }) => subject))], [end.url('/vats/${id}')])
+})
+
+test('an alarm ends when nobody is left whose attempts failed there', async (t) => {
+  const end = await FarEnd.listen(t, responding(503))
+  const three = subscriptionId(3)
+  const recipients = [one, two, three].map((id) => recipient(id, end.url()))
+  const running = courier(t, { recipients, settings: { retryMin_ms: 60_000, retryMax_ms: 60_000 } })
+  await running.start()
+  nth(running.partitions, 0).enqueue(notice(one, 'a', 'a'), notice(two, 'b', 'b'))
+  running.ring()
+  await until(() => running.alarms.length === 2)
+  await running.courier.remove(three)
+  await running.courier.remove(one)
+  t.notOk(running.alarms.some(({ reason }) => reason === undefined))
+  const elsewhere = await FarEnd.listen(t)
+  running.courier.put(recipient(two, elsewhere.url()))
+  t.match(running.alarms.at(-1), { alarm: 'NotificationError', subject: end.url(), reason: undefined })
+  await until(() => elsewhere.received.length === 1)
+  t.equal(running.alarms.length, 3)
+})
+
 test('the next one of a line waits for the one before; a refusal stops its line and no other', async (t) => {
   const end = await FarEnd.listen(t, async ({ body }, response) => {
     if (body === 'a1') await until(() => end.bodies.includes('b2'))

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { InTurn } from '../../in-turn.js'
 import type { StoredNotice } from '../../model/subscription/notice.js'
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { alarmSubject, ownText, secretValues } from '../../observe/log/secrets.js'
 import type { CounterName } from '../../observe/measure/counters.js'
 import type { DeliveryMeter } from '../../observe/measure/delivery-figures.js'
@@ -40,6 +41,13 @@ export interface AttemptParts extends AttemptLineParts, PreparingParts {
 /** Receivers whose last attempt failed that are remembered: as many as there are alarms [management 10.7]. */
 const mostAlarmed = 10_000
 
+interface RaisedAlarm {
+  readonly alarm: AttemptAlarm
+  readonly subject: string
+  /** The subscriptions with attempts that failed since it was raised. */
+  readonly failing: Set<SubscriptionId>
+}
+
 /** A notice that takes more than this while it is sent is long. */
 const shortMost_bytes = 2 ** 17
 
@@ -52,7 +60,8 @@ const endedCheck_ms = 10
 /** Makes the attempts that the delivery queue begins, and tells it how they ended [subscriptions 5.3]. */
 export class Attempts {
   readonly #parts: AttemptParts
-  readonly #alarmed = new Map<string, readonly [alarm: AttemptAlarm, subject: string]>()
+  /** By kind and subject. */
+  readonly #alarmed = new Map<string, RaisedAlarm>()
   /** Attempts under way, by outbox. */
   readonly #underWay = new Map<OutboxNumber, number>()
   /** Reading and rendering a long notice may take milliseconds: there is one in a turn of the event loop. */
@@ -102,8 +111,18 @@ export class Attempts {
 
   /** Ends all alarms, since another node makes some of the attempts now; the next failures of this node raise them again. */
   releaseAlarms(): void {
-    for (const [alarm, subject] of this.#alarmed.values()) this.#parts.alarm(alarm, subject, undefined)
+    for (const raised of this.#alarmed.values()) this.#parts.alarm(raised.alarm, raised.subject, undefined)
     this.#alarmed.clear()
+  }
+
+  /** A subscription has ended, or has another receiver now: the alarm of this one ends, unless attempts for others failed there too. */
+  leave(recipient: Recipient): void {
+    if (this.#alarmed.size === 0) return
+    const [alarm, subject, key] = alarmOf(recipient)
+    const failing = this.#alarmed.get(key)?.failing
+    if (!failing?.delete(recipient.id) || failing.size > 0) return
+    this.#alarmed.delete(key)
+    this.#parts.alarm(alarm, subject, undefined)
   }
 
   /** Begins no attempt any more. */
@@ -173,7 +192,8 @@ export class Attempts {
     // If the notice has left meanwhile, its subscription has ended, or another node attempts it and reports.
     if (attempt.notice.state !== 'left') {
       queue.attemptRecords.ended(recipient.id, outcome, duration_ms, at, received)
-      this.#alarm(outgoing, outcome)
+      // An alarm about the receiver before a change of the subscription would never end.
+      if (attempt.queue.recipient?.reference === recipient.reference) this.#alarm(recipient, outcome)
     }
     if (outcome.kind === 'accepted') {
       this.#accepted += 1
@@ -182,20 +202,31 @@ export class Attempts {
     queue.ended(attempt, outcome)
   }
 
-  #alarm(outgoing: Outgoing, outcome: AttemptOutcome): void {
+  #alarm(recipient: Recipient, outcome: AttemptOutcome): void {
     if (outcome.kind === 'accepted' && this.#alarmed.size === 0) return
-    const alarm: AttemptAlarm = outgoing.kind === 'http' ? 'NotificationError' : 'MqttConnectionError'
-    const subject = alarmSubject(receiverName(outgoing))
-    const key = `${alarm} ${subject}`
+    const [alarm, subject, key] = alarmOf(recipient)
     if (outcome.kind === 'accepted') {
       if (this.#alarmed.delete(key)) this.#parts.alarm(alarm, subject, undefined)
       return
     }
-    this.#alarmed.set(key, [alarm, subject])
+    const raised = this.#alarmed.get(key) ?? { alarm, subject, failing: new Set() }
+    raised.failing.add(recipient.id)
+    this.#alarmed.set(key, raised)
     if (this.#alarmed.size > mostAlarmed)
       for (const oldest of this.#alarmed.keys()) return void this.#alarmed.delete(oldest)
     this.#parts.alarm(alarm, subject, reasonText(outcome))
   }
+}
+
+/**
+ * The alarm about the receiver of a subscription. Its subject is the URL as the subscription gives it, with the macros of a template
+ * and without the parameters of its `qs`: each message may have other ones [management 10.7].
+ */
+function alarmOf({ reference: url, terms }: Recipient): readonly [alarm: AttemptAlarm, subject: string, key: string] {
+  const kind = terms?.target.kind ?? 'http'
+  const alarm = kind === 'http' ? 'NotificationError' : 'MqttConnectionError'
+  const subject = alarmSubject(receiverName({ kind, url }))
+  return [alarm, subject, `${alarm} ${subject}`]
 }
 
 /** Keeps the start of the last response, and traces the bodies of all its responses if they are traced. */
