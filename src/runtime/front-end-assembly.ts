@@ -251,10 +251,11 @@ function interfaces(
   const { forwardLimit, forwardsMax, forwardsEach } = options.notifications
   const waiting = new ForwardLimit(forwardsMax, forwardsEach, memory.forwards)
   const formats = { ngsi1: ngsi1Format, ngsi2: ngsi2Format }
-  const forwarding = { providers: behind.providers, formats, brokerId: task.brokerId, limit: forwardLimit, waiting }
-  const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
+  const { brokerId } = task
   const deprecated = new DeprecatedUses(measures, log)
-  const ngsi2 = ngsi2Interface({ broker, options, log, forwarding, brokerId: task.brokerId, deprecated })
+  const forwarding = { providers: behind.providers, formats, brokerId, limit: forwardLimit, waiting, deprecated }
+  const ngsi1 = ngsi1Interface({ broker, options, log, forwarding })
+  const ngsi2 = ngsi2Interface({ broker, options, log, forwarding, brokerId, deprecated })
   const freeHandles = (partition: number): number => behind.readers.freeHandles(partition)
   const { backups, cluster } = behind
   const applied = appliedOf(task.nodes?.positions ?? [])

@@ -205,6 +205,7 @@ export function passing(
       brokerId,
       limit,
       waiting: new ForwardLimit(1000, 500),
+      deprecated: { note: () => undefined },
     },
     attempts,
     counted,

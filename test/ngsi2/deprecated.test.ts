@@ -46,7 +46,7 @@ test('registrations whose provider is asked in the form of NGSIv1 are counted an
   const broker = await RunningBroker.start(t, ['-statCounters', '-logDeprecate'])
   const register = (legacyForwarding: boolean) =>
     broker.send('POST', '/v2/registrations', {
-      dataProvided: { entities: [{ id: 'Site1', type: 'Site' }] },
+      dataProvided: { entities: [{ id: legacyForwarding ? 'Site1' : 'Site0', type: 'Site' }] },
       provider: { http: { url: 'http://127.0.0.1:9/v1' }, legacyForwarding },
     })
   t.equal((await register(false)).status, 201)
@@ -57,4 +57,15 @@ test('registrations whose provider is asked in the form of NGSIv1 are counted an
   const id = made.headers.get('location')?.split('/').at(-1)
   const line = `Deprecated usage of legacyForwarding mode in registration creation (regId: ${id})`
   await broker.writes(line)
+
+  const street = { entities: [{ type: 'Site', isPattern: 'false', id: 'Site2' }], attributes: [] }
+  const contextRegistrations = [{ ...street, providingApplication: 'http://127.0.0.1:9/v1' }]
+  await broker.send('POST', '/v1/registry/registerContext', { contextRegistrations, duration: 'P1D' })
+  await broker.send('GET', '/v2/entities/Site2?type=Site')
+  t.same(await counted(broker), { ngsiv1Forwarding: 1 }, 'NGSIv1 has no other form')
+  await broker.send('GET', '/v2/entities/Site1?type=Site')
+  t.same(await counted(broker), { ngsiv1Forwarding: 2 })
+  await broker.send('PUT', '/v2/entities/Site1/attrs/noise?type=Site', { value: 1 })
+  t.same(await counted(broker), { ngsiv1Forwarding: 3 })
+  await broker.writes(`Deprecated usage of legacyForwarding mode detected in existing registration (regId: ${id})`)
 })

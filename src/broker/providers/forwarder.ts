@@ -2,11 +2,13 @@ import { setMaxListeners } from 'node:events'
 import { endsHere, viaOf } from '../../hosts.js'
 import type { EntityId, Tenant } from '../../model/context/entity.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
+import type { RegistrationId } from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
 import { isRegistered } from '../../model/registration/sources.js'
 import { type Log, lineContextOf } from '../../observe/log/log.js'
 import { urlWithoutSecrets } from '../../observe/log/secrets.js'
 import { traceArea } from '../../observe/log/trace.js'
+import type { DeprecatedUses } from '../../observe/measure/deprecated-uses.js'
 import { err, ok, type Result } from '../../result.js'
 import { Slices, type Steps } from '../../slices.js'
 import type { ForwardLimit, ForwardRefusal } from '../../threads/shared-memory/limits.js'
@@ -38,6 +40,7 @@ export interface Forwarding {
   readonly limit: number
   /** The requests of clients that wait for providers, over all front ends. */
   readonly waiting: ForwardLimit
+  readonly deprecated: Pick<DeprecatedUses, 'note'>
 }
 
 /** The services for forwarding; without `forwarding` nothing is forwarded. */
@@ -195,6 +198,7 @@ export class Forwarder {
       if (slices.isOver) await slices.next()
       this.#requests += 1
       const { provider, registration, form } = forward
+      if (form === 'ngsi1') this.#noteLegacy(registration)
       const format = formats[form]
       const headers = this.#headers(format)
       const request = { provider, registration, operation, headers, ...message(format, forward), context, gone }
@@ -204,6 +208,13 @@ export class Forwarder {
       forwarded.push(responded.then((response) => ({ forward, response })))
     }
     return Promise.all(forwarded)
+  }
+
+  /** A request is forwarded because of a registration: its use is deprecated if it is of NGSIv2 [management 3.2, 4.5]. */
+  #noteLegacy(id: RegistrationId): void {
+    if (this.index.get(id)?.terms?.legacy !== true) return
+    const line = `Deprecated usage of legacyForwarding mode detected in existing registration (regId: ${id})`
+    this.#forwarding.deprecated.note('ngsiv1Forwarding', line, lineContextOf(this.#request))
   }
 
   /** The headers of a notification, with the path as the client sent it [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. */
