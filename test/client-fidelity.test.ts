@@ -119,15 +119,6 @@ test('nothing in Location is percent-encoded that leads to the entity as it is [
   }
 })
 
-test('headers that no notification can have are refused when they are stored', async (t) => {
-  const broker = await RunningBroker.tenant()
-  for (const name of ['Expect', 'upgrade']) {
-    const notification = { httpCustom: { url: 'http://127.0.0.1:9/', headers: { [name]: 'x' } } }
-    const { status, text } = await broker.send('POST', '/v2/subscriptions', { subject: kilns, notification })
-    t.match([status, text], [400, `header not allowed in notification httpCustom headers: ${name}`])
-  }
-})
-
 test('who listens with another service path than that of the subscription finds none, in both interfaces', async (t) => {
   const broker = await RunningBroker.tenant()
   const subscription = { subject: kilns, notification: { http: { url: 'sse:' } } }

@@ -83,6 +83,19 @@ test('httpCustom has the URL, query, method, headers and text of its template', 
   t.notOk(request?.headers['fiware-servicepath'])
 })
 
+test('a header that no notification can have is accepted and ignored; others are sent, in UTF-8', async (t) => {
+  const end = await FarEnd.listen(t)
+  const ignored = { 'Keep-Alive': 'timeout%3D5', Expect: '100-continue', upgrade: '', 'Transfer-Encoding': 'chunked' }
+  const kept = { TE: 'trailers', Trailer: 'x-sum', 'Proxy-Connection': 'keep-alive', 'x-price': '${price} é' }
+  await (await Subscribed.start(t, { httpCustom: { url: end.url(), headers: { ...ignored, ...kept } } })).update({
+    price: '5 €',
+  })
+  const [request] = await arrived(end.received)
+  t.match(request?.headers, { te: 'trailers', trailer: 'x-sum', 'proxy-connection': 'keep-alive' })
+  t.equal(Buffer.from(String(request?.headers['x-price']), 'latin1').toString(), '5 € é')
+  for (const name of ['keep-alive', 'expect', 'upgrade', 'transfer-encoding']) t.notOk(request?.headers[name], name)
+})
+
 test('a URL of a scheme that is none of HTTP is refused, whatever is filled in behind it', async (t) => {
   const broker = await RunningBroker.tenant()
   const subject = { entities: [{ idPattern: '.*' }] }

@@ -14,7 +14,10 @@ import type { HttpTemplate, Template } from './terms.js'
 export interface FilledHead {
   /** Undefined when listening clients receive the message as an event. */
   readonly url: string | undefined
-  /** Each name once, in lower case; an empty value removes the header that would be sent otherwise. */
+  /**
+   * Each name once, in lower case; a value is its bytes in UTF-8, as characters of Latin-1. An empty one removes the header that would
+   * be sent otherwise.
+   */
   readonly headers: readonly Pair[]
 }
 
@@ -119,7 +122,8 @@ function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Resu
 }
 
 /**
- * Headers that a template cannot change: receivers need them to read the request, and the broker to recognise the notification.
+ * Headers that a template cannot change: receivers need them to read the request, and the broker to recognise the notification; or
+ * they are about the connection, or ask for more than one request and one response.
  */
 const unchangeable: ReadonlySet<string> = new Set([
   'fiware-correlator',
@@ -127,13 +131,14 @@ const unchangeable: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
   'connection',
+  'keep-alive',
+  'expect',
+  'upgrade',
   'rigel-notification-id',
 ])
 
-/** Headers that ask for more than one request and one response, which a notification does not have. */
-export const unsendable: ReadonlySet<string> = new Set(['expect', 'upgrade'])
-
 const legalName = /^[!#$%&'*+.^_`|~\da-z-]+$/
+/** Bytes as characters of Latin-1. */
 const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 function filledHeaders({ headers = {} }: HttpTemplate, filler: Filler): Result<readonly Pair[], Unsendable> {
@@ -146,10 +151,9 @@ function filledHeaders({ headers = {} }: HttpTemplate, filler: Filler): Result<r
     const value = filler.text(valueTemplate, isMacro ? '' : 'null')
     if (!value.ok) return value
     if (unchangeable.has(name) || (isMacro && value.value === '')) continue
-    const decoded = percentDecoded(value.value)
-    if (unsendable.has(name) || !legalName.test(name) || !legalValue.test(decoded))
-      return err({ kind: 'headerInvalid', name })
-    filled.set(name, decoded)
+    const bytes = Buffer.from(percentDecoded(value.value)).toString('latin1')
+    if (!legalName.test(name) || !legalValue.test(bytes)) return err({ kind: 'headerInvalid', name })
+    filled.set(name, bytes)
   }
   return ok([...filled])
 }

@@ -2,7 +2,6 @@ import { excessiveLength, hasForbidden, hasForbiddenInId, type Value } from '../
 import { writeInSteps } from '../../../model/context/large/written-value.js'
 import { type TemplateText, templateText } from '../../../model/expression/json-template.js'
 import { hasMacro } from '../../../model/expression/macros.js'
-import { unsendable } from '../../../model/subscription/custom-message.js'
 import { parseNotificationUrl, streamReference } from '../../../model/subscription/targets.js'
 import type {
   HttpTarget,
@@ -160,7 +159,6 @@ function readPairs(given: Given, name: 'qs' | 'headers'): Readonly<Record<string
   if (pairs.length > mostPairs[name]) refuse(`too many elements in ${what} [max: ${mostPairs[name]}]`)
   for (const [key, value] of pairs) {
     if (typeof value !== 'string') refuse(`${what} element is not a string`)
-    if (name === 'headers' && unsendable.has(key.toLowerCase())) refuse(`header not allowed in ${what}: ${key}`)
     const checkedValue = name === 'headers' ? value.replace(/['"]/g, '') : value
     if (hasForbidden(key) || hasForbidden(checkedValue)) {
       refuse(`forbidden characters in custom ${what}`)
