@@ -3,7 +3,14 @@ import type { Milliseconds } from '../../time.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
-import type { FiringCondition, NotificationTerms, SetStatus, SubscriptionTerms } from './terms.js'
+import {
+  type FiringCondition,
+  hiddenPassword,
+  type NotificationTarget,
+  type NotificationTerms,
+  type SetStatus,
+  type SubscriptionTerms,
+} from './terms.js'
 
 /** The members of a PATCH of NGSIv2; absent ones stay [NGSIv2 subscriptions 3.4]. */
 export interface SubscriptionPatch {
@@ -80,7 +87,7 @@ export function patched(
 ): Result<Subscription, CoversNothing> {
   const { path, description, subject, notification, expires, status, throttling_ms } = patch
   const terms = termsOf(before)
-  const shown = notification ? patchedNotification(terms.notification, notification) : terms.notification
+  const shown = notification ? patchedNotification(before, notification) : terms.notification
   const attributes = notification?.attributes ?? before.attributes
   if (shown.covered && (shown.excepts || attributes.length === 0)) return err({ kind: 'coversNothing' })
   return ok({
@@ -130,8 +137,20 @@ function patchedCondition({ alterations, expression, scopes, jexl, onMetadata = 
   return { alterations, expression, scopes, jexl, onMetadata }
 }
 
-function patchedNotification(before: NotificationTerms, patch: NotificationPatch): NotificationTerms {
-  const { target, format, excepts, metadata } = patch
+function patchedNotification(subscription: Subscription, patch: NotificationPatch): NotificationTerms {
+  const before = termsOf(subscription).notification
+  const { format, excepts, metadata } = patch
   const { onlyChanged = before.onlyChanged, covered = before.covered } = patch
+  const isSameReceiver = patch.reference === subscription.reference
+  const target = isSameReceiver ? withKeptPassword(before.target, patch.target) : patch.target
   return { target, format, excepts, metadata, onlyChanged, covered }
+}
+
+/**
+ * A client may send back what it read: a hidden password stands for the one that is stored for this user [NGSIv2 subscriptions 1.2,
+ * 2.1]. It is for the receiver that it was given for, and goes to no other one.
+ */
+function withKeptPassword(before: NotificationTarget, given: NotificationTarget): NotificationTarget {
+  if (given.kind !== 'mqtt' || given.passwd !== hiddenPassword) return given
+  return before.kind === 'mqtt' && before.user === given.user ? { ...given, passwd: before.passwd } : given
 }

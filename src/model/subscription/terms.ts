@@ -78,6 +78,9 @@ export interface HttpTarget {
   readonly custom: HttpTemplate | undefined
 }
 
+/** Shown in place of a password [NGSIv2 subscriptions 2.1]. */
+export const hiddenPassword = '*****'
+
 export interface MqttTarget {
   readonly kind: 'mqtt'
   readonly topic: string

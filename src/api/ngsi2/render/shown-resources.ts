@@ -6,7 +6,13 @@ import { type IndexedContext, resourceIdOf } from '../../../model/registration/c
 import { everyIdPattern, type RegisteredEntity, registrationTermsOf } from '../../../model/registration/registration.js'
 import { termsOf } from '../../../model/subscription/patch.js'
 import type { Subscription } from '../../../model/subscription/subscription.js'
-import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../../model/subscription/terms.js'
+import {
+  type HttpTarget,
+  hiddenPassword,
+  type MqttTarget,
+  type SubscriptionTerms,
+  type Template,
+} from '../../../model/subscription/terms.js'
 import { listText, type Steps } from '../../../slices.js'
 import { dateText, type Milliseconds, never } from '../../../time.js'
 import { ngsiShown } from './template-shown.js'
@@ -111,7 +117,7 @@ function httpMember(url: string, { timeout_ms, custom }: HttpTarget): WrittenMem
 }
 
 function mqttMember(url: string, { topic, qos, retain, user, custom }: MqttTarget): WrittenMembers {
-  const credentials = user !== undefined && { user, passwd: '*****' }
+  const credentials = user !== undefined && { user, passwd: hiddenPassword }
   const shown = { url, topic, qos, retain, ...credentials }
   if (custom === undefined) return { mqtt: JSON.stringify(shown) }
   return { mqttCustom: objectText(shown, templateMember(custom), {}) }

@@ -17,6 +17,7 @@ import { everywhere } from '../../../model/context/scope-headers.js'
 import { isDateType, parseDate } from '../../../model/context/value.js'
 import type { RegistrationId } from '../../../model/registration/registration.js'
 import type { SubscriptionId } from '../../../model/subscription/subscription.js'
+import { hiddenPassword } from '../../../model/subscription/terms.js'
 import { atOnce } from '../../../slices.js'
 import { type Milliseconds, now } from '../../../time.js'
 import { CommandFailure } from '../../offline/command.js'
@@ -224,7 +225,7 @@ function subscriptionOfResponse(
   if (!body.ok) refuse(body.error.description)
   const { target } = body.value.notification
   const id = fields.hexId() as SubscriptionId
-  if (target.kind === 'mqtt' && target.passwd === '*****')
+  if (target.kind === 'mqtt' && target.passwd === hiddenPassword)
     lost(`subscription ${id}`, 'its password of MQTT is not shown')
   const made = newSubscription(tenant, range ?? everywhere, body.value, now())
   return { kind: 'subscription', subscription: { ...made, id }, stats: undefined, ticked: undefined }
