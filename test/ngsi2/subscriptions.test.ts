@@ -278,3 +278,15 @@ test('a change through NGSIv1 sends the present state in the form of NGSIv2', as
   t.same(await bodiesOf(w, 1), [{ subscriptionId: w.id, data: [{ id: 'Vat-2', type: 'Vat', heat: 'hot' }] }])
   t.equal(w.end.received[0]?.headers['ngsiv2-attrsformat'], 'keyValues')
 })
+
+test('a flag of MQTT that is null is refused, as every other one', async (t) => {
+  const broker = await RunningBroker.tenant()
+  for (const kind of ['mqtt', 'mqttCustom']) {
+    const notification = { [kind]: { url: 'mqtt://127.0.0.1:9', topic: 't', retain: null } }
+    const { status, json } = await broker.send('POST', '/v2/subscriptions', {
+      subject: { entities: [{ idPattern: '.*' }] },
+      notification,
+    })
+    t.same([status, json], [400, { error: 'BadRequest', description: 'retain is not a bool' }], kind)
+  }
+})

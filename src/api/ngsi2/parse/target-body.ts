@@ -175,8 +175,7 @@ function readMqtt(given: GivenObject, kind: 'mqtt' | 'mqttCustom'): TargetPayloa
   if (url.path !== '') refuse('path cannot be used in mqtt url, use topic instead')
   const credentials = readCredentials(given)
   const qos = readQos(member(given, 'qos'))
-  const retain = member(given, 'retain') ?? false
-  if (typeof retain !== 'boolean') refuse('retain is not a bool')
+  const retain = readRetain(member(given, 'retain'))
   const topic = readTopic(member(given, 'topic'))
   const custom = kind === 'mqttCustom' ? readTemplate(given) : undefined
   const target: MqttTarget = { kind: 'mqtt', topic, qos, retain, ...credentials, custom }
@@ -197,6 +196,12 @@ function readQos(given: Given): MqttTarget['qos'] {
   if (!Number.isInteger(given)) refuse('qos is not an int')
   if (given === 0 || given === 1 || given === 2) return given
   refuse('mqtt qos field must be an integer in the 0 to 2 range')
+}
+
+function readRetain(given: Given): boolean {
+  if (given === undefined) return false
+  if (typeof given !== 'boolean') refuse('retain is not a bool')
+  return given
 }
 
 function readTopic(given: Given): string {
