@@ -226,6 +226,15 @@ test('tenant and path of the header say which registrations there are', async (t
   t.equal((await broker.send('DELETE', north, undefined, at('/south'))).status, 204, 'whatever the path')
 })
 
+test('an id is taken in either case', async (t) => {
+  const broker = await RunningBroker.tenant()
+  const id = (await made(t, broker)).split('/').at(-1) ?? ''
+  const capitals = `/v2/registrations/${id.toUpperCase()}`
+  t.match(await broker.send('GET', capitals), { status: 200, json: { id } })
+  t.equal((await broker.send('DELETE', capitals)).status, 204)
+  t.equal((await broker.send('GET', `/v2/registrations/${id}`)).status, 404)
+})
+
 test('what is deleted is gone, and unknown, malformed and empty ids are not found', async (t) => {
   const broker = await RunningBroker.tenant()
   const one = await made(t, broker)

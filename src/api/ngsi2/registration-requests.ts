@@ -69,7 +69,10 @@ export const deleteRegistration = pathOperation('write', async ({ services, requ
   return done.error.kind === 'registrationUnknown' ? registrationUnknown : unavailable(done.error)
 })
 
-/** A malformed id is not refused: it names no registration [NGSIv2 subscriptions 10]. */
+/**
+ * The id in the path, in either case [subscriptions 1.4]. A malformed one is not refused: it names no registration [NGSIv2
+ * subscriptions 10].
+ */
 function idOf(request: Parameters<typeof segment>[0]): RegistrationId {
-  return segment(request, 'registrationId') as RegistrationId
+  return segment(request, 'registrationId').toLowerCase() as RegistrationId
 }
