@@ -1,12 +1,15 @@
 import fc from 'fast-check'
 import { test } from 'tap'
+import { recipientOf } from '../../src/delivery/queue/courier-protocol.js'
 import { afterAttempt, afterDeparture, mergedStats, noStats } from '../../src/delivery/queue/delivery-records.js'
 import { Fifo } from '../../src/delivery/queue/notice-list.js'
 import { refusal, retryAfter, trouble } from '../../src/delivery/queue/outgoing.js'
 import { pauseAfter, Watermark } from '../../src/delivery/queue/subscription-queue.js'
 import { headersOf, messageSize } from '../../src/delivery/senders/request.js'
 import type { DeliveryStats } from '../../src/model/subscription/notice.js'
+import { termsOf } from '../../src/model/subscription/patch.js'
 import { at } from '../given.js'
+import { inForce } from '../given-subscription.js'
 import { runs } from '../runs.js'
 import { notice, subscriptionId } from './given.js'
 
@@ -146,4 +149,13 @@ test('the size of a message is that of what is sent', async (t) => {
   const size = messageSize('http://a.example/in', headers, Buffer.byteLength(one.body))
   t.equal(size - messageSize('http://a.example/in', headers, 0), 8)
   t.ok(size > headers.join('').length && size < headers.join('').length + 200)
+})
+
+test('names to leave out are not shown of what was made before a subscription had them', async (t) => {
+  const terms = termsOf({})
+  const shown = (excepts: boolean) => {
+    const notification = { ...terms.notification, excepts }
+    return recipientOf(inForce({ attributes: ['a'], terms: { ...terms, notification } })).attributes
+  }
+  t.same([shown(false), shown(true)], [['a'], []])
 })

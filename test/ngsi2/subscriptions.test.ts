@@ -289,4 +289,84 @@ test('a flag of MQTT that is null is refused, as every other one', async (t) => 
     })
     t.same([status, json], [400, { error: 'BadRequest', description: 'retain is not a bool' }], kind)
   }
+/** The attributes in notifications in the form of NGSIv1, each as its name, its value and the names of its metadata. */
+function legacyAttributes(bodies: readonly unknown[]) {
+  return (bodies as { contextResponses: { contextElement: { id: string; attributes?: LegacyAttribute[] } }[] }[]).map(
+    ({ contextResponses }) =>
+      contextResponses.map(({ contextElement: { id, attributes = [] } }) => [
+        id,
+        ...attributes.map(({ name, value, metadatas = [] }) => [name, value, ...metadatas.map((each) => each.name)]),
+      ]),
+  )
+}
+
+interface LegacyAttribute {
+  readonly name: string
+  readonly value: string
+  readonly metadatas?: readonly { readonly name: string }[]
+}
+
+for (const [notification, changed, whole] of [
+  [
+    {},
+    [
+      ['heat', 'cold', 'ID', 'n', 'o'],
+      ['lid', 'shut'],
+    ],
+    [
+      ['heat', 'cold', 'ID', 'n', 'o'],
+      ['lid', 'shut'],
+    ],
+  ],
+  [{ exceptAttrs: ['heat', 'none'] }, [['lid', 'shut']], [['lid', 'shut']]],
+  [
+    { onlyChangedAttrs: true },
+    [['heat', 'cold', 'ID', 'n', 'o']],
+    [
+      ['heat', 'cold', 'ID', 'n', 'o'],
+      ['lid', 'shut'],
+    ],
+  ],
+  [{ metadata: ['n'], attrs: ['heat'] }, [['heat', 'cold', 'n']], [['heat', 'cold', 'n']]],
+  [
+    { metadata: ['*', 'dateCreated'], attrs: ['heat'] },
+    [['heat', 'cold', 'ID', 'n', 'o']],
+    [['heat', 'cold', 'ID', 'n', 'o']],
+  ],
+] as const) {
+  test(`the form of NGSIv1 shows what ${JSON.stringify(notification)} selects, of changes and of the state`, async (t) => {
+    const w = await watched(t, { notification: { attrsFormat: 'legacy', ...notification } })
+    const metadatas = ['ID', 'n', 'o'].map((name) => ({ name, type: 'Text', value: '1' }))
+    const heat = (value: string) => ({ name: 'heat', type: 'Text', value, metadatas })
+    const lid = { name: 'lid', type: 'Text', value: 'shut' }
+    await w.broker.update('APPEND', { id: 'Vat-1', type: 'Vat', attributes: [heat('hot'), lid] })
+    await w.broker.update('UPDATE', { id: 'Vat-1', type: 'Vat', attributes: [heat('cold')] })
+    t.same(legacyAttributes(await bodiesOf(w, 2))[1], [['Vat-1', ...changed]])
+    const { 'ngsiv2-attrsformat': format, 'fiware-correlator': correlator } = w.end.received[1]?.headers ?? {}
+    t.equal(format, undefined)
+    t.notMatch(correlator, 'cbnotif')
+    await w.broker.update('APPEND', { id: 'Vat-2', type: 'Vat', attributes: [lid] })
+    const notifyConditions = [{ type: 'ONCHANGE', condValues: ['heat'] }]
+    await w.broker.send('POST', '/v1/updateContextSubscription', { subscriptionId: w.id, notifyConditions })
+    const isWhole = () => legacyAttributes(w.end.bodies.map((body) => JSON.parse(body))).at(-1)
+    const vat2 = notification.attrs === undefined ? [['Vat-2', ['lid', 'shut']]] : []
+    await until(
+      () => JSON.stringify(isWhole()) === JSON.stringify([['Vat-1', ...whole], ...vat2]),
+      () => JSON.stringify(isWhole()),
+    )
+  })
+}
+
+test('in the form of NGSIv1, a change that leaves nothing to show notifies nobody', async (t) => {
+  const w = await watched(t, { notification: { attrsFormat: 'legacy', exceptAttrs: ['heat'] } })
+  const only = await watchedAt(t, w.broker, {
+    notification: { attrsFormat: 'legacy', attrs: ['lid'], onlyChangedAttrs: true },
+  })
+  await update(w.broker, 'APPEND', { heat: 'hot' })
+  await update(w.broker, 'APPEND', { lid: 'shut' })
+  await update(w.broker, 'UPDATE', { heat: 'cold' })
+  await update(w.broker, 'UPDATE', { lid: 'open' })
+  const lid = (value: string) => [['Vat-1', ['lid', value]]]
+  t.same(legacyAttributes(await bodiesOf(w, 3)), [lid('shut'), lid('shut'), lid('open')])
+  t.same(legacyAttributes(await bodiesOf(only, 2)), [lid('shut'), lid('open')])
 })

@@ -3,7 +3,8 @@ import type { Query } from '../../model/context/query.js'
 import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
 import type { Origin } from '../../model/context/update.js'
 import { stateOf } from '../../model/subscription/change.js'
-import { type MessageRenderer, renderedMessage } from '../../model/subscription/message.js'
+import { legacyEntity } from '../../model/subscription/legacy-entity.js'
+import { bodyTermsOf, type MessageRenderer, renderedMessage } from '../../model/subscription/message.js'
 import type { Notice, NoticeNumber, NoticeRenderer, OrderingKey } from '../../model/subscription/notice.js'
 import { isLegacy, termsOf } from '../../model/subscription/patch.js'
 import type { Subscription } from '../../model/subscription/subscription.js'
@@ -36,8 +37,9 @@ export async function stateToShow(
 ): Promise<Result<StatePage, Unavailable>> {
   const { tenant, path, selectors, terms } = subscription
   const scopes = [...subscription.scopes, ...(terms?.condition?.scopes ?? [])]
-  // What a form of NGSIv2 shows does not decide what is shown.
-  const attributes = isLegacy(subscription) ? subscription.attributes : []
+  // What a form of NGSIv2 shows does not decide what is shown, nor do names of what is left out.
+  const isList = isLegacy(subscription) && !termsOf(subscription).notification.excepts
+  const attributes = isList ? subscription.attributes : []
   const all = { tenant, paths: [path], selectors, order: [], offset: 0, counted: false }
   if (triggering.length > 0) {
     const trigger = await state({ ...all, attributes: triggering, scopes: [], limit: 1 })
@@ -59,24 +61,34 @@ export function noticesAbout(
   },
 ): readonly Notice[] {
   const { orderingKey, made, origin, after } = common
-  if (!isLegacy(subscription)) return messagesAbout(entities, subscription, message, common)
-  return portions(entities).map((portion) => ({
-    subscription: subscription.id,
+  const { id, tenant } = subscription
+  const whole = showingAll(subscription)
+  if (!isLegacy(subscription)) return messagesAbout(entities, whole, message, common)
+  const terms = bodyTermsOf(whole)
+  const shown = entities.map((entity) => legacyEntity(terms, stateOf(tenant, entity)))
+  return portions(shown).map((portion) => ({
+    subscription: id,
     orderingKey,
     made,
-    tenant: subscription.tenant,
+    tenant,
     paths: portion.map(({ path }) => path),
     correlator: origin.correlator,
     token: origin.token,
     service: origin.service,
-    body: legacyBody(subscription, portion),
+    body: legacyBody({ id, attributes: [] }, portion),
     after,
   }))
 }
 
 type Common = Parameters<typeof noticesAbout>[3]
 
-/** In the forms of NGSIv2 each entity has a notice of its own, which shows all that was selected [NGSIv2 subscriptions 9]. */
+/** A subscription that shows all that it selects, not only what a request contained [NGSIv2 subscriptions 9]. */
+function showingAll(subscription: Subscription): Subscription {
+  const terms = termsOf(subscription)
+  return { ...subscription, terms: { ...terms, notification: { ...terms.notification, onlyChanged: false } } }
+}
+
+/** In the forms of NGSIv2 each entity has a notice of its own [NGSIv2 subscriptions 9]. */
 function messagesAbout(
   entities: readonly Entity[],
   subscription: Subscription,
@@ -84,12 +96,10 @@ function messagesAbout(
   { orderingKey, made, origin, after }: Common,
 ): readonly Notice[] {
   const { id, tenant } = subscription
-  const terms = termsOf(subscription)
-  const whole = { ...subscription, terms: { ...terms, notification: { ...terms.notification, onlyChanged: false } } }
   // The step budget of the templates of one change.
   const budget = new StepBudget(maxSteps)
   return entities.flatMap((entity, at) => {
-    const rendered = renderedMessage(message, whole, stateOf(tenant, entity), { origin, time: made }, budget)
+    const rendered = renderedMessage(message, subscription, stateOf(tenant, entity), { origin, time: made }, budget)
     if (rendered === undefined) return []
     const correlator = `${origin.correlator}; cbnotif=${at + 1}`
     const { token, service } = origin

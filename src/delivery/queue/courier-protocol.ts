@@ -17,7 +17,7 @@ export interface Recipient {
   readonly id: SubscriptionId
   readonly kind: 'context' | 'availability'
   readonly reference: string
-  /** Names of the attributes to show, empty for all; of a context subscription. */
+  /** Names of the attributes that a body shows which is rendered in the form of NGSIv1 when it is sent; empty for all. */
   readonly attributes: readonly string[]
   /** Nothing for those that only NGSIv1 knows. */
   readonly terms?: RecipientTerms | undefined
@@ -58,7 +58,9 @@ export function recipientOf({ subscription, clock }: SubscriptionInForce): Recip
   const { id, reference, attributes, expires, terms, decisions, throttling_ms } = subscription
   const armed = terms?.status === 'oneshot' ? terms.armed : undefined
   return {
-    ...{ id, kind: 'context', reference, attributes, expires, clock },
+    ...{ id, kind: 'context', reference, expires, clock },
+    // What waits for a body was made with a list of names to show; names to leave out would be taken for one.
+    attributes: terms?.notification.excepts ? [] : attributes,
     ...((throttling_ms > 0 || armed !== undefined) && { clocked: { throttling_ms, armed } }),
     decisions: decisions && { last: decisions.last, withdrawn: decisions.withdrawn },
     terms: terms && recipientTerms(terms),

@@ -13,7 +13,7 @@ import { MatchTrace, type Silence } from './match-trace.js'
 import { type ConditionEvaluator, MatcherIndex } from './matcher-index.js'
 import { bodyTermsOf, type MessageRenderer, type NoticeMessage } from './message.js'
 import { type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
-import { hasFired, isLegacy } from './patch.js'
+import { hasFired, isLegacy, isPlainLegacy } from './patch.js'
 import { StepShare } from './step-share.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
 import type { SubscriptionTerms } from './terms.js'
@@ -119,8 +119,8 @@ export class Matcher {
         continue
       }
       const silence = this.#reserve(indexed, isShown, messages, change, cause, share)
-      if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
-      else if (silence === undefined) this.#pushNgsi2(indexed.subscription, messages, change, cause)
+      if (silence === undefined && isPlainLegacy(indexed.subscription)) due.push(indexed.subscription)
+      else if (silence === undefined) this.#pushMessage(indexed.subscription, messages, change, cause)
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
     this.#pushLater(messages, change, cause)
@@ -182,7 +182,7 @@ export class Matcher {
     const { throttling_ms, terms } = subscription
     const jexl = terms?.condition?.jexl
     if (jexl !== undefined && !this.#holds(jexl, change, cause, share.budget())) return 'condition not met'
-    const shows = isLegacy(subscription) ? isShown(subscription) : messages.head(subscription) !== undefined
+    const shows = isPlainLegacy(subscription) ? isShown(subscription) : messages.head(subscription) !== undefined
     if (!shows) return 'nothing to show'
     if (terms?.status !== 'oneshot') {
       return reserveMoment(clock, time, throttling_ms, this.#reservations) ? undefined : 'throttled'
@@ -192,8 +192,8 @@ export class Matcher {
     return reserveMoment(clock, madeAt(terms, time), throttling_ms, this.#reservations, armed) ? undefined : 'throttled'
   }
 
-  /** Makes the notice of a subscription in the forms of NGSIv2: with its body, unless the bodies of the change are rendered later. */
-  #pushNgsi2(subscription: Subscription, messages: ChangeMessages, change: Change, cause: Cause): void {
+  /** Makes the notice of a subscription whose terms shape its message: with its body, unless the bodies of the change are rendered later. */
+  #pushMessage(subscription: Subscription, messages: ChangeMessages, change: Change, cause: Cause): void {
     const { terms } = subscription
     const isNow = terms === undefined || madeAt(terms, cause.time) === cause.time
     const headed = this.#headed(subscription, messages, cause)
@@ -217,6 +217,7 @@ export class Matcher {
   ): { readonly correlator: string; readonly message: NoticeMessage } {
     const message = messages.head(subscription)
     if (message === undefined) throw new Error('what is sent shows something')
+    if (isLegacy(subscription)) return { correlator: origin.correlator, message }
     this.#made += 1
     return { correlator: `${origin.correlator}; cbnotif=${this.#made}`, message }
   }
@@ -255,7 +256,7 @@ export class Matcher {
         const silence = this.#reserve(indexed, isShown, messages, change, cause, share)
         if (this.#trace.isOfTriggered) this.#trace.triggered(indexed, silence, change, cause)
         if (silence !== undefined) continue
-        if (isLegacy(subscription)) this.#pushLegacy([subscription], change, cause)
+        if (isPlainLegacy(subscription)) this.#pushLegacy([subscription], change, cause)
         else this.#notices.push(this.#whole(subscription, messages, change, cause))
         const made = this.#notices.pop()
         if (made === undefined || 'subscriptions' in made) throw new Error('a version has no notice of its own')

@@ -75,6 +75,15 @@ export function isLegacy({ terms }: Pick<Subscription, 'terms'>): boolean {
 }
 
 /**
+ * Whether its list of names alone says what notifications in the form of NGSIv1 show, as it does for subscriptions that NGSIv1 has
+ * made.
+ */
+export function isPlainLegacy(subscription: Pick<Subscription, 'terms'>): boolean {
+  const { excepts, metadata, onlyChanged } = termsOf(subscription).notification
+  return isLegacy(subscription) && !excepts && !onlyChanged && metadata.length === 0
+}
+
+/**
  * A subscription after a PATCH. A oneshot that is set again may fire again.
  *
  * @param lastNotified when it was last notified; 0 for never

@@ -15,6 +15,7 @@ import {
   type Unsendable,
   undeliverable,
 } from '../../../model/subscription/custom-message.js'
+import { hasLegacyAttributes, legacyEntity } from '../../../model/subscription/legacy-entity.js'
 import type { ConditionEvaluator } from '../../../model/subscription/matcher-index.js'
 import {
   type BodyCause,
@@ -52,8 +53,7 @@ export function messageRenderer(parts: RendererParts): MessageRenderer {
   return {
     head: (subscription, change, cause, budget) => {
       const terms = bodyTermsOf(subscription)
-      const entity = () => parts.views.of(change).entity(terms.notification.metadata)
-      if (!showsAnything(terms, entity, change)) return undefined
+      if (!hasShown(parts, terms, change)) return undefined
       if (customOf(terms, parts) === undefined) return { format: formatOf(terms) }
       const head = customHead(subscription, new Filler(parts.expressions, scopeOf(change, cause, parts, budget)))
       return head.ok ? head.value : { undeliverable: undeliverable(head.error) }
@@ -89,7 +89,16 @@ function customOf({ notification }: BodyTerms, { fillsIn }: RendererParts): Temp
 }
 
 function usualBody({ legacyBody, views }: RendererParts, terms: BodyTerms, change: Change): string | undefined {
-  return formatOf(terms) === undefined ? legacyBody(terms, [change.entity]) : views.of(change).body(terms)
+  if (formatOf(terms) !== undefined) return views.of(change).body(terms)
+  return legacyBody({ id: terms.id, attributes: [] }, [legacyEntity(terms, change)])
+}
+
+/** Whether there is anything to show: the form of NGSIv1 without a template needs an attribute [NGSIv2 subscriptions 9]. */
+function hasShown(parts: RendererParts, terms: BodyTerms, change: Change): boolean {
+  const isLegacy = formatOf(terms) === undefined && customOf(terms, parts) === undefined
+  if (isLegacy) return hasLegacyAttributes(terms, change)
+  const entity = () => parts.views.of(change).entity(terms.notification.metadata)
+  return showsAnything(terms, entity, change)
 }
 
 /** The value of the header `Ngsiv2-AttrsFormat`; undefined for the form of NGSIv1 [NGSIv2 subscriptions 9]. */
