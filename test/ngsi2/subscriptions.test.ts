@@ -370,3 +370,30 @@ test('in the form of NGSIv1, a change that leaves nothing to show notifies nobod
   t.same(legacyAttributes(await bodiesOf(w, 3)), [lid('shut'), lid('shut'), lid('open')])
   t.same(legacyAttributes(await bodiesOf(only, 2)), [lid('shut'), lid('open')])
 })
+
+test('a subscription that is inactive, or whose oneshot has fired, makes no notification of the state either', async (t) => {
+  const w = await watched(t, { notification: { attrsFormat: 'keyValues' } })
+  const patch = (status: string) => w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, { status })
+  const conditioned = async (type: string, ...condValues: readonly string[]) => {
+    const change = { subscriptionId: w.id, notifyConditions: [{ type, condValues }] }
+    t.equal((await w.broker.send('POST', '/v1/updateContextSubscription', change)).status, 200)
+  }
+  const heats = async (number: number) =>
+    (await bodiesOf(w, number)).map((body) => (body as { data: { heat: string }[] }).data[0]?.heat)
+  await update(w.broker, 'APPEND', { heat: '1' })
+  await bodiesOf(w, 1)
+  t.equal((await patch('inactive')).status, 204)
+  await conditioned('ONCHANGE', 'heat')
+  await update(w.broker, 'UPDATE', { heat: '2' })
+  await conditioned('ONTIMEINTERVAL', 'PT1S')
+  await update(w.broker, 'UPDATE', { heat: '3' })
+  await conditioned('ONCHANGE', 'heat')
+  await update(w.broker, 'UPDATE', { heat: '4' })
+  t.equal((await patch('oneshot')).status, 204)
+  await update(w.broker, 'UPDATE', { heat: '5' })
+  await conditioned('ONCHANGE')
+  await update(w.broker, 'UPDATE', { heat: '6' })
+  t.equal((await patch('active')).status, 204)
+  await update(w.broker, 'UPDATE', { heat: '7' })
+  t.same(await heats(3), ['1', '5', '7'])
+})

@@ -14,6 +14,7 @@ import type { NoticeNumber } from '../../model/subscription/notice.js'
 import {
   type CoversNothing,
   hasFired,
+  isActive,
   patched,
   type SubscriptionPatch,
   termsOf,
@@ -250,7 +251,10 @@ export class Subscriptions implements SubscriptionService {
     return this.#replace(
       request,
       ({ subscription }, made) => ok(changed(subscription, request, made)),
-      (next, made) => conditions && this.#initial({ ...next, scopes: scopes ?? next.scopes }, origin, made),
+      (next, made, { clock }) =>
+        conditions && isActive(next, lastNotified(clock))
+          ? this.#initial({ ...next, scopes: scopes ?? next.scopes }, origin, made)
+          : undefined,
       (subscription) => {
         if (conditions) this.#ticker.put(subscription)
       },
@@ -272,7 +276,7 @@ export class Subscriptions implements SubscriptionService {
   #replace<Refusal>(
     { tenant, id }: Pick<Subscription, 'tenant' | 'id'>,
     make: (before: SubscriptionInForce, made: Milliseconds) => Result<Subscription, Refusal>,
-    composing: (next: Subscription, made: Milliseconds) => Compose | undefined,
+    composing: (next: Subscription, made: Milliseconds, before: SubscriptionInForce) => Compose | undefined,
     activated: (subscription: Subscription) => void = () => {},
   ): Promise<Result<undefined, Refusal | SubscriptionUnknown | Unavailable>> {
     return this.#held.inTurnSoon(id, async () => {
@@ -289,7 +293,7 @@ export class Subscriptions implements SubscriptionService {
       if (before.subscription.expires <= made && !(await this.#parts.courier.expire(id))) {
         return err(notGone)
       }
-      const stored = await this.#replaced(before.subscription, subscription, composing(subscription, made))
+      const stored = await this.#replaced(before.subscription, subscription, composing(subscription, made, before))
       if (!stored.ok) return stored
       activated(subscription)
       this.#changes.updates += 1

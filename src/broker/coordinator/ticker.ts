@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { advanceClock, lastNotified } from '../../model/subscription/clocks.js'
 import type { Notice } from '../../model/subscription/notice.js'
+import { isActive } from '../../model/subscription/patch.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../../model/subscription/subscription.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import type { MetadataStore } from '../../storage/store/metadata-store.js'
@@ -124,8 +125,9 @@ export class Ticker {
     for (;;) {
       const inForce = held.get(id)
       // What paces ticks is when they were due: by the clock of the day two of them may be less than the interval apart.
-      const made = this.#clockworks.get(id)?.due
-      if (!inForce || made === undefined || !isDue(inForce, made)) return
+      const clockwork = this.#clockworks.get(id)
+      if (!inForce || !clockwork || !isDue(inForce, clockwork)) return
+      const made = clockwork.due
       const { subscription } = inForce
       const shown = await stateToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])
       if (!shown.ok) {
@@ -146,9 +148,10 @@ export class Ticker {
   async #commit(inForce: SubscriptionInForce, made: Milliseconds, notices: readonly Notice[]): Promise<boolean> {
     const { held, store, bell } = this.#parts
     const { id } = inForce.subscription
-    if (this.#clockworks.get(id)?.due !== made) return true
+    const clockwork = this.#clockworks.get(id)
+    if (clockwork?.due !== made) return true
     if (held.get(id) !== inForce) return false
-    if (!isDue(inForce, made)) return true
+    if (!isDue(inForce, clockwork)) return true
     await store.commit({ notices, ticked: { id, due: made } })
     advanceClock(inForce.clock, made)
     bell.ring()
@@ -156,8 +159,9 @@ export class Ticker {
   }
 }
 
-/** Whether a tick of this moment is in the time of the subscription, and not too soon after its last notification. */
-function isDue({ subscription, clock }: SubscriptionInForce, made: Milliseconds): boolean {
+/** Whether a tick is in the time of the subscription, which makes notifications, and not too soon after the last one. */
+function isDue({ subscription, clock }: SubscriptionInForce, { due }: Clockwork): boolean {
   const { expires, throttling_ms } = subscription
-  return made < expires && Math.abs(made - lastNotified(clock)) >= throttling_ms
+  const last = lastNotified(clock)
+  return due < expires && isActive(subscription, last) && Math.abs(due - last) >= throttling_ms
 }

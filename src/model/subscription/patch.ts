@@ -132,6 +132,11 @@ export function hasFired(
   return status === 'oneshot' && lastNotified >= armed
 }
 
+/** Whether a subscription makes notifications: it is not inactive, and no oneshot that has fired [NGSIv2 subscriptions 8.2]. */
+export function isActive({ terms }: Pick<Subscription, 'terms'>, lastNotified: number): boolean {
+  return terms === undefined || (terms.status !== 'inactive' && !hasFired(terms, lastNotified))
+}
+
 /** The status that operators see; `failed`: active, and the last attempts have failed [subscriptions 5.7]. */
 export type ShownStatus = SetStatus | 'expired' | 'failed'
 
