@@ -182,6 +182,20 @@ test('a subscription to intervals is sent the state at once and at every tick, c
   t.ok(end.received.length <= before + 1, 'one may have been on its way')
 })
 
+test('the first tick after the conditions were replaced is sent whatever the throttling', async (t) => {
+  const client = tenantClient(broker)
+  const end = await FarEnd.listen(t)
+  await client.given(tank('Tank1', '1'))
+  const id = await subscribe(client, { reference: end.url(), throttling: 'PT1H' })
+  await heard(end, 1)
+  await client.update('UPDATE', [tank('Tank1', '2')])
+  const notifyConditions = [{ type: 'ONTIMEINTERVAL', condValues: ['PT1S'] }]
+  await client.request('POST', '/v1/updateContextSubscription', { subscriptionId: id, notifyConditions })
+  const first = await heard(end, 2)
+  await delay(1200)
+  t.same([first, await heard(end, 2)], Array(2).fill([[['Tank1', '1']], [['Tank1', '2']]]), 'and no other one is')
+})
+
 test('what fails is visible, is tried again, and an update of the subscription tries at once', async (t) => {
   const client = tenantClient(broker)
   const end = await FarEnd.listen(t, responding(503, { 'Retry-After': '3600' }))

@@ -23,6 +23,8 @@ interface Clockwork {
   /** By `performance.now()`: when the tick is made. */
   due_ms: number
   timer: NodeJS.Timeout | undefined
+  /** Whether the tick is the first one of its conditions, which is made whatever the throttling [subscriptions 2.2]. */
+  isFirst: boolean
 }
 
 /** The longest wait of a timer; after it the clock is read and the wait continues. */
@@ -53,7 +55,8 @@ export class Ticker {
     const due = ticked === undefined ? time : Math.max(time, ticked + interval_ms)
     // If the clock was set back while the broker was down, the wait is still at most the interval.
     const next = Math.min(due, time + interval_ms) as Milliseconds
-    this.#clockworks.set(id, { due: next, due_ms: performance.now() + (next - time), timer: undefined })
+    const due_ms = performance.now() + (next - time)
+    this.#clockworks.set(id, { due: next, due_ms, timer: undefined, isFirst: ticked === undefined })
     this.#wait(id)
   }
 
@@ -109,6 +112,7 @@ export class Ticker {
     const passed_ms = interval_ms * (1 + Math.floor(late_ms / interval_ms))
     clockwork.due_ms += passed_ms
     clockwork.due = after(clockwork.due, passed_ms)
+    clockwork.isFirst = false
     this.#wait(id)
   }
 
@@ -160,8 +164,8 @@ export class Ticker {
 }
 
 /** Whether a tick is in the time of the subscription, which makes notifications, and not too soon after the last one. */
-function isDue({ subscription, clock }: SubscriptionInForce, { due }: Clockwork): boolean {
+function isDue({ subscription, clock }: SubscriptionInForce, { due, isFirst }: Clockwork): boolean {
   const { expires, throttling_ms } = subscription
   const last = lastNotified(clock)
-  return due < expires && isActive(subscription, last) && Math.abs(due - last) >= throttling_ms
+  return due < expires && isActive(subscription, last) && (isFirst || Math.abs(due - last) >= throttling_ms)
 }
