@@ -196,6 +196,25 @@ test('the first tick after the conditions were replaced is sent whatever the thr
   t.same([first, await heard(end, 2)], Array(2).fill([[['Tank1', '1']], [['Tank1', '2']]]), 'and no other one is')
 })
 
+test('an entity without type is in initial notifications and ticks, whatever the type of the subscription', async (t) => {
+  const client = tenantClient(broker)
+  const [onChange, onTime] = [await FarEnd.listen(t), await FarEnd.listen(t)]
+  const attributes = [attribute('level', 'percent', '1')]
+  await client.given({ id: 'Tank1', attributes }, { id: 'Tank1', type: 'Pump', attributes }, tank('Tank2', '2'))
+  const entities = [
+    { id: 'Tank1', type: 'Tank' },
+    { id: '2$', isPattern: 'true', type: 'Tank' },
+  ]
+  await subscribe(client, { entities, reference: onChange.url() })
+  const notifyConditions = [{ type: 'ONTIMEINTERVAL', condValues: ['PT1H'] }]
+  await subscribe(client, { entities, reference: onTime.url(), notifyConditions })
+  const both = [
+    ['Tank1', '1'],
+    ['Tank2', '2'],
+  ]
+  t.same([await heard(onChange, 1), await heard(onTime, 1)], [[both], [both]])
+})
+
 test('what fails is visible, is tried again, and an update of the subscription tries at once', async (t) => {
   const client = tenantClient(broker)
   const end = await FarEnd.listen(t, responding(503, { 'Retry-After': '3600' }))

@@ -1,9 +1,10 @@
 import type { Entity, ServicePath } from '../../model/context/entity.js'
-import type { Query } from '../../model/context/query.js'
+import type { Query, Selector } from '../../model/context/query.js'
 import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
 import type { Origin } from '../../model/context/update.js'
 import { stateOf } from '../../model/subscription/change.js'
 import { legacyEntity } from '../../model/subscription/legacy-entity.js'
+import { untyped } from '../../model/subscription/match-group.js'
 import { bodyTermsOf, type MessageRenderer, renderedMessage } from '../../model/subscription/message.js'
 import type { Notice, NoticeNumber, NoticeRenderer, OrderingKey } from '../../model/subscription/notice.js'
 import { isLegacy, termsOf } from '../../model/subscription/patch.js'
@@ -35,17 +36,24 @@ export async function stateToShow(
   subscription: Subscription,
   triggering: readonly string[],
 ): Promise<Result<StatePage, Unavailable>> {
-  const { tenant, path, selectors, terms } = subscription
+  const { tenant, path, terms } = subscription
   const scopes = [...subscription.scopes, ...(terms?.condition?.scopes ?? [])]
   // What a form of NGSIv2 shows does not decide what is shown, nor do names of what is left out.
   const isList = isLegacy(subscription) && !termsOf(subscription).notification.excepts
   const attributes = isList ? subscription.attributes : []
+  const selectors = selectorsMeant(subscription)
   const all = { tenant, paths: [path], selectors, order: [], offset: 0, counted: false }
   if (triggering.length > 0) {
     const trigger = await state({ ...all, attributes: triggering, scopes: [], limit: 1 })
     if (!trigger.ok || trigger.value.entities.length === 0) return trigger
   }
   return state({ ...all, attributes, scopes, limit })
+}
+
+/** By the rules of NGSIv1 an entity without type matches whatever the type of a selector is [subscriptions 3.1, point 4]. */
+function selectorsMeant({ selectors, terms }: Subscription): readonly Selector[] {
+  if (terms?.condition !== undefined) return selectors
+  return selectors.flatMap((each) => (each.type === undefined ? [each] : [each, { ...each, type: untyped }]))
 }
 
 /** The notices about entities as they are: one, or several where one would name too many paths. */
