@@ -215,6 +215,22 @@ test('an entity without type is in initial notifications and ticks, whatever the
   t.same([await heard(onChange, 1), await heard(onTime, 1)], [[both], [both]])
 })
 
+test('the name * is one like any other among triggering attributes, at the beginning as later', async (t) => {
+  const client = tenantClient(broker)
+  const [early, late, other] = [await FarEnd.listen(t), await FarEnd.listen(t), await FarEnd.listen(t)]
+  const on = (...condValues: readonly string[]) => [{ type: 'ONCHANGE', condValues }]
+  await client.given(tank('Tank1', '1'))
+  await subscribe(client, { reference: early.url(), notifyConditions: on('*') })
+  await subscribe(client, { reference: other.url(), notifyConditions: on('*', 'level') })
+  await client.update('UPDATE', [tank('Tank1', '2')])
+  const star = { type: 'Tank', id: 'Tank1', attributes: [attribute('*', 'percent', '1')] }
+  await client.update('APPEND', [star])
+  await subscribe(client, { reference: late.url(), notifyConditions: on('*') })
+  const second = [['Tank1', '2']]
+  t.same([await heard(early, 1), await heard(late, 1)], [[second], [second]])
+  t.same(await heard(other, 3), [[['Tank1', '1']], second, second])
+})
+
 test('what fails is visible, is tried again, and an update of the subscription tries at once', async (t) => {
   const client = tenantClient(broker)
   const end = await FarEnd.listen(t, responding(503, { 'Retry-After': '3600' }))

@@ -1,5 +1,5 @@
 import type { Entity, ServicePath } from '../../model/context/entity.js'
-import type { Query, Selector } from '../../model/context/query.js'
+import type { Query, Scope, Selector } from '../../model/context/query.js'
 import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
 import type { Origin } from '../../model/context/update.js'
 import { stateOf } from '../../model/subscription/change.js'
@@ -43,9 +43,12 @@ export async function stateToShow(
   const attributes = isList ? subscription.attributes : []
   const selectors = selectorsMeant(subscription)
   const all = { tenant, paths: [path], selectors, order: [], offset: 0, counted: false }
-  if (triggering.length > 0) {
-    const trigger = await state({ ...all, attributes: triggering, scopes: [], limit: 1 })
-    if (!trigger.ok || trigger.value.entities.length === 0) return trigger
+  const triggers = holdingAny(triggering)
+  for (const [at, holding] of triggers.entries()) {
+    const trigger = await state({ ...all, ...holding, limit: 1 })
+    if (!trigger.ok) return trigger
+    if (trigger.value.entities.length > 0) break
+    if (at === triggers.length - 1) return trigger
   }
   return state({ ...all, attributes, scopes, limit })
 }
@@ -54,6 +57,20 @@ export async function stateToShow(
 function selectorsMeant({ selectors, terms }: Subscription): readonly Selector[] {
   if (terms?.condition !== undefined) return selectors
   return selectors.flatMap((each) => (each.type === undefined ? [each] : [each, { ...each, type: untyped }]))
+}
+
+/** Queries that together find what has one of these attributes. The name `*` is one like any other, though not in a query. */
+function holdingAny(names: readonly string[]): readonly Pick<Query, 'attributes' | 'scopes'>[] {
+  const others = names.filter((name) => name !== '*')
+  return [
+    ...(others.length === 0 ? [] : [{ attributes: others, scopes: [] }]),
+    ...(others.length === names.length ? [] : [{ attributes: [], scopes: [hasStar] }]),
+  ]
+}
+
+const hasStar: Scope = {
+  kind: 'filter',
+  filter: { on: 'attributes', dialect: 'ngsi1', statements: [{ path: ['*'], condition: { kind: 'exists' } }] },
 }
 
 /** The notices about entities as they are: one, or several where one would name too many paths. */
