@@ -486,6 +486,22 @@ test('notifyContextAvailability registers what it tells in the path of the reque
   })
 })
 
+test('notifyContextAvailability takes what this broker notifies of: every id, and every entity of a type', async (t) => {
+  const { call, registry } = registryOf(t)
+  const told = [
+    { id: '.*', type: 'Street', isPattern: 'true' },
+    { id: '', type: 'Lane', isPattern: 'false' },
+  ]
+  const contextRegistration = { ...registration, entities: told }
+  const what = { subscriptionId: absent, contextRegistrationResponses: [{ contextRegistration }] }
+  for (const _ of [1, 2]) t.same(await call('POST', 'notifyContextAvailability', what), { responseCode: ok })
+  t.equal(registry.index.size, 1, 'the same replaces its earlier copy')
+  const entities = [street4, { id: '.*', isPattern: 'true', type: 'Lane' }]
+  t.same(await call('POST', 'discoverContextAvailability', { entities }), {
+    contextRegistrationResponses: [{ contextRegistration }],
+  })
+})
+
 test('notifyContextAvailability refuses what is wrong', async (t) => {
   const { call, registry } = registryOf(t)
   const changed = (change: object) => ({
@@ -497,6 +513,10 @@ test('notifyContextAvailability refuses what is wrong', async (t) => {
     [{ contextRegistrationResponses: [{}] }, 'No entities'],
     [changed({ entities: [] }), 'No entities'],
     [changed({ providingApplication: '' }), 'no providing application'],
+    [
+      changed({ entities: [{ ...street4, id: 'S.*', isPattern: 'true' }] }),
+      'isPattern set to true for registrations is currently not supported',
+    ],
   ] as const) {
     t.same(await call('POST', 'notifyContextAvailability', what), { responseCode: status('400', details) })
   }

@@ -2,6 +2,7 @@ import type { EntityId, EntityType } from '../../../model/context/entity.js'
 import type { Discovery } from '../../../model/registration/discovery.js'
 import {
   entriesOf,
+  everyIdPattern,
   maxEntries,
   type RegisteredAttribute,
   type RegisteredContext,
@@ -104,14 +105,14 @@ export function* parseNotified(body: string, strictIds: boolean): Steps<Result<N
   if (!subscription.ok) return err({ kind: 'givenIdMalformed', why: subscription.error })
   const drafts = contextRegistrationResponses.map(({ contextRegistration = {} }) => contextRegistration)
   if (drafts.some(({ entities = [] }) => entities.length === 0)) return err({ kind: 'selectorsMissing' })
-  const contexts = checkContexts(drafts)
+  const contexts = checkContexts(drafts, toldEntity)
   return contexts.ok ? ok({ subscription: subscription.value, contexts: contexts.value }) : contexts
 }
 
 function checkRegistration(draft: ReadBy<typeof registrationShape>): Result<RegistrationPayload, CheckRefusal> {
   const { contextRegistrations = [] } = draft
   if (contextRegistrations.length === 0) return err({ kind: 'registrationsMissing' })
-  const contexts = checkContexts(contextRegistrations)
+  const contexts = checkContexts(contextRegistrations, checkEntity)
   if (!contexts.ok) return contexts
   const checked = checkTerms(draft)
   return checked.ok ? ok({ contexts: contexts.value, ...checked.value }) : checked
@@ -136,17 +137,23 @@ function checkTerms({
   })
 }
 
-function checkContexts(drafts: readonly ContextDraft[]): Result<readonly RegisteredContext[], CheckRefusal> {
+/** Checks one entity of a context. */
+type EntityCheck = (draft: EntityDraft) => Result<RegisteredEntity, CheckRefusal>
+
+function checkContexts(
+  drafts: readonly ContextDraft[],
+  entity: EntityCheck,
+): Result<readonly RegisteredContext[], CheckRefusal> {
   const number = entriesOf(drafts)
   if (number > maxEntries) {
     return err({ kind: 'tooMany', of: 'registered entities and attributes', number, max: maxEntries })
   }
-  return checkAll(drafts, checkContext)
+  return checkAll(drafts, (draft) => checkContext(draft, entity))
 }
 
 /** Metadata are checked but not kept, since they are never shown. */
-function checkContext(draft: ContextDraft): Result<RegisteredContext, CheckRefusal> {
-  const entities = checkAll(draft.entities ?? [], checkEntity)
+function checkContext(draft: ContextDraft, entity: EntityCheck): Result<RegisteredContext, CheckRefusal> {
+  const entities = checkAll(draft.entities ?? [], entity)
   if (!entities.ok) return entities
   const attributes = checkAll(draft.attributes ?? [], checkAttribute)
   if (!attributes.ok) return attributes
@@ -157,12 +164,23 @@ function checkContext(draft: ContextDraft): Result<RegisteredContext, CheckRefus
   return ok({ entities: entities.value, attributes: attributes.value, provider })
 }
 
-function checkEntity({ id = '', type = '', isPattern = '' }: EntityDraft): Result<RegisteredEntity, CheckRefusal> {
-  if (id === '') return err({ kind: 'idEmpty' })
+/** The entity of a registration of NGSIv1: a single one [subscriptions 7.1]. */
+const checkEntity: EntityCheck = (draft) => {
+  if ((draft.id ?? '') === '') return err({ kind: 'idEmpty' })
+  const entity = toldEntity(draft)
+  return entity.ok && entity.value.everyId ? err({ kind: 'patternRegistered' }) : entity
+}
+
+/**
+ * The entity of an availability notification: whatever brokers notify of, also those that convenience operations and NGSIv2 register
+ * [subscriptions 7.3, 7.5], [NGSIv2 subscriptions 9].
+ */
+const toldEntity: EntityCheck = ({ id = '', type: given = '', isPattern = '' }) => {
   const flag = parseIsPattern(isPattern)
   if (!flag.ok) return flag
-  if (flag.value) return err({ kind: 'patternRegistered' })
-  return ok({ id: id as EntityId, type: type as EntityType })
+  const type = given as EntityType
+  if (!flag.value) return ok({ id: id as EntityId, type })
+  return id === everyIdPattern ? ok({ id: everyIdPattern, type, everyId: true }) : err({ kind: 'patternRegistered' })
 }
 
 function checkAttribute(draft: AttributeDraft): Result<RegisteredAttribute, CheckRefusal> {
