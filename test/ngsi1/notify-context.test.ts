@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import type { Broker } from '../../src/broker/services/broker.js'
 import type { EntityType, ServicePath } from '../../src/model/context/entity.js'
+import { maxValues } from '../../src/model/context/entity-size.js'
 import type { UpdateElement } from '../../src/model/context/update.js'
 import { err, ok } from '../../src/result.js'
 import { done, entity, recording, scripted, send } from './given.js'
@@ -72,6 +73,36 @@ test('every element of a notification is appended, as it came with its request',
     },
     { ...flags, id: 'Mike', attributes: [{ ...speed, instance: '', metadata: [] }], origin },
   ])
+})
+
+test('metadata of a notification are stored as they are, also compound and empty ones', async (t) => {
+  const { broker, updates } = recording()
+  const compound = { spots: ['1', {}], by: 'Kim' }
+  const metadata = [
+    { name: 'empty', type: 'string', value: '' },
+    { name: 'survey', type: '', value: compound },
+    { name: 'ID', type: '', value: compound },
+    { name: 'location', type: '', value: ['1'] },
+    { name: 'location', type: '', value: '' },
+  ]
+  for (const more of [{}, { metadatas: [{ name: 'own', value: compound }] }]) {
+    const body = notification(element('Lima', { attributes: [{ ...speed, metadatas: metadata }], ...more }))
+    t.same(await send(broker, 'POST', 'notifyContext', { body }), okStatus)
+  }
+  const attributes = [{ ...speed, instance: '', metadata }]
+  t.match(updates, [{ attributes }, { attributes }])
+  t.equal(updates.length, 2)
+  const wrong = [
+    { name: 'twice', value: '{"a":"1","a":"2"}' },
+    { name: 'long', value: JSON.stringify(Array(maxValues + 1).fill('')) },
+  ]
+  for (const { name, value } of wrong) {
+    const body = JSON.stringify(
+      notification(element('Lima', { attributes: [{ ...speed, metadatas: [{ name, value: 'x' }] }] })),
+    ).replace('"x"', value)
+    t.same(await send(broker, 'POST', 'notifyContext', { body }), okStatus)
+  }
+  t.equal(updates.length, 2, 'what is wrong as a value of an attribute is wrong here')
 })
 
 test('nothing has to be in a notification', async (t) => {

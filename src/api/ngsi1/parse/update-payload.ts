@@ -41,15 +41,26 @@ const metadata = record({ name: identifier, type: identifier, value: text })
 /** An array of metadata [context 2.3]. */
 export const metadatas = list('metadata', metadata)
 
+const attributeFields = { name: identifier, type: identifier, value }
+
 /** An array of attributes [context 2.2]. */
-const attributes = list('attribute', record({ name: identifier, type: identifier, value, metadatas }))
+const attributes = list('attribute', record({ ...attributeFields, metadatas }))
 
-const elementFields = { id: identifier, type: identifier, isPattern: text, attributes, attributeDomainName: text }
+const elementHead = { id: identifier, type: identifier, isPattern: text, attributeDomainName: text }
 
-const contextElement = record({ ...elementFields, domainMetadatas: metadatas })
+const contextElement = record({ ...elementHead, attributes, domainMetadatas: metadatas })
 
 /** In these payloads the metadata of an element, which have no effect, have another name. */
-const elementWithMetadata = record({ ...elementFields, metadatas })
+const elementWithMetadata = record({ ...elementHead, attributes, metadatas })
+
+/** NGSIv1 shows metadata of NGSIv2 as they are: their values may be compound [NGSIv2 subscriptions 9]. */
+const notifiedMetadatas = list('metadata', record({ name: identifier, type: identifier, value }))
+
+const notifiedElement = record({
+  ...elementHead,
+  attributes: list('attribute', record({ ...attributeFields, metadatas: notifiedMetadatas })),
+  metadatas: notifiedMetadatas,
+})
 
 /** The payload of updateContext; `strictIds` is `-strictNgsiv1Ids` here and below. */
 export const updateShape = record({ contextElements: list('contextElement', contextElement), updateAction: text })
@@ -129,12 +140,12 @@ export function parseIsPattern(value: string): Result<boolean, CheckRefusal> {
 }
 
 /** Checks one context element [context 10.3]. */
-function parseElement(draft: ElementDraft): Result<GivenElement, CheckRefusal> {
+function parseElement(draft: ElementDraft, check: MetadataCheck = checkMetadata): Result<GivenElement, CheckRefusal> {
   const { id = '', type = '', isPattern = '' } = draft
   if (id === '') return err({ kind: 'idEmpty' })
   const flag = parseIsPattern(isPattern)
   if (!flag.ok) return flag
-  const given = checkAttributes(draft.attributes)
+  const given = checkAttributes(draft.attributes, check)
   if (!given.ok) return given
   return ok({
     id: id as EntityId,
@@ -161,7 +172,7 @@ const notificationShape = record({
   contextResponses: list(
     'contextResponse',
     record({
-      contextElement: elementWithMetadata,
+      contextElement: notifiedElement,
       statusCode: record({ code: text, reasonPhrase: text, details: text }),
     }),
   ),
@@ -176,7 +187,7 @@ export function* parseNotification(body: string, strictIds: boolean): Steps<Resu
   if (!id.ok) return err({ kind: 'givenIdMalformed', why: id.error })
   const elements: (GivenElement | undefined)[] = []
   for (const { contextElement = {} } of contextResponses) {
-    const element = parseElement(contextElement)
+    const element = parseElement(contextElement, checkNotifiedMetadata)
     elements.push(element.ok ? element.value : undefined)
     if (elements.length % checkedAtOnce === 0) yield
   }
@@ -194,8 +205,11 @@ interface AttributeDraft {
 interface MetadataDraft {
   readonly name?: string
   readonly type?: string
-  readonly value?: string
+  readonly value?: string | CompoundValue
 }
+
+/** Gives the first mistake in metadata, if any. */
+type MetadataCheck = (drafts: readonly MetadataDraft[]) => CheckRefusal | undefined
 
 /** Accepted for compatibility; neither stored nor echoed [context 2.3]. */
 const reserved = new Set(['creData', 'modDate', 'dateCreated', 'dateModified'])
@@ -206,11 +220,12 @@ const noAttributes: Result<readonly GivenAttribute[], CheckRefusal> = ok(none)
 /** Checks the attributes of a payload, in order [context 10.3]. */
 function checkAttributes(
   drafts: readonly AttributeDraft[] | undefined,
+  check: MetadataCheck = checkMetadata,
 ): Result<readonly GivenAttribute[], CheckRefusal> {
   if (drafts === undefined) return noAttributes
   const given: GivenAttribute[] = []
   for (const draft of drafts) {
-    const attribute = checkAttribute(draft)
+    const attribute = checkAttribute(draft, check)
     if (!attribute.ok) return attribute
     given.push(attribute.value)
   }
@@ -218,9 +233,12 @@ function checkAttributes(
 }
 
 /** Checks one attribute; its metadata ID and location become members [context 2.3]. */
-function checkAttribute(draft: AttributeDraft): Result<GivenAttribute, CheckRefusal> {
+function checkAttribute(
+  draft: AttributeDraft,
+  check: MetadataCheck = checkMetadata,
+): Result<GivenAttribute, CheckRefusal> {
   const { name = '', type = '', metadatas = none } = draft
-  const wrong = checkName('attribute', name, type) ?? checkMetadata(metadatas)
+  const wrong = checkName('attribute', name, type) ?? check(metadatas)
   if (wrong) return err(wrong)
   const given = meantBy(name, type, metadatas)
   if (draft.value === undefined) return ok(given)
@@ -235,14 +253,18 @@ function checkAttribute(draft: AttributeDraft): Result<GivenAttribute, CheckRefu
 
 type Mutable<Thing> = { -readonly [Key in keyof Thing]: Thing[Key] }
 
-/** An attribute without its value. Of metadata with the same name the last is stored; the echo has all [context 2.3]. */
+/**
+ * An attribute without its value. Of metadata with the same name the last is stored; the echo has all [context 2.3]. An ID or
+ * location with a compound value, and a location with an empty one, come from NGSIv2, where they are ordinary [NGSIv2 context 14.3, 14.4].
+ */
 function meantBy(name: string, type: string, drafts: readonly MetadataDraft[]): Mutable<GivenAttribute> {
   if (drafts.length === 0) return { name, instance: '', type, metadata: none }
   const metadata: Metadata[] = []
   const given: Mutable<GivenAttribute> = { name, instance: '', type, metadata }
-  for (const { name = '', type = '', value = '' } of drafts) {
-    if (name === 'ID') given.instance = value
-    else if (name === 'location') given.location = value
+  for (const { name = '', type = '', value: draft = '' } of drafts) {
+    const value = typeof draft === 'string' ? draft : draft.stored
+    if (name === 'ID' && typeof value === 'string') given.instance = value
+    else if (name === 'location' && typeof value === 'string' && value !== '') given.location = value
     else if (!reserved.has(name)) metadata.push({ name, type, value })
   }
   return given
@@ -258,10 +280,23 @@ function checkName(of: NamedThing, name: string, type: string): CheckRefusal | u
 
 /** The first mistake in metadata, if any [context 10.3]. */
 export function checkMetadata(drafts: readonly MetadataDraft[]): CheckRefusal | undefined {
-  for (const { name = '', type = '', value = '' } of drafts) {
-    const wrong = checkName('metadata', name, type)
+  for (const draft of drafts) {
+    const wrong = wrongIn(draft)
     if (wrong) return wrong
-    if (value === '') return { kind: 'metadataValueMissing' }
+    if ((draft.value ?? '') === '') return { kind: 'metadataValueMissing' }
   }
   return undefined
+}
+
+/** The first mistake in the metadata of a notification, which may have empty values [subscriptions 6.1]. */
+const checkNotifiedMetadata: MetadataCheck = (drafts) => {
+  for (const draft of drafts) {
+    const wrong = wrongIn(draft)
+    if (wrong) return wrong
+  }
+  return undefined
+}
+
+function wrongIn({ name = '', type = '', value }: MetadataDraft): CheckRefusal | undefined {
+  return checkName('metadata', name, type) ?? (typeof value === 'object' ? value.refusal : undefined)
 }
