@@ -70,7 +70,6 @@ const refusals: readonly (readonly [payload: unknown, details: string])[] = [
   [scoped('', 'x'), 'Empty type in restriction scope'],
   [scoped('FIWARE::StringQuery', ''), 'Empty value in restriction scope'],
   [scoped('FIWARE::Location', { circle: { radius: 0 } }), 'Radius zero for a circle area'],
-  [scoped('FIWARE::Filter::Existence', 'entity::id'), 'invalid value in restriction scope: FIWARE::Filter::Existence'],
   [conditioned({ type: '' }), 'empty type for NotifyCondition'],
   [conditioned({ type: 'ONANYCHANGE' }), 'invalid notify condition type: /ONANYCHANGE/'],
   [timed(), 'invalid time interval in notify condition: //'],
@@ -130,6 +129,11 @@ test('areas and the existence of types restrict, every other scope is accepted w
     { type: 'FIWARE::StringQuery', value: "level>'64';(" },
     { type: 'FIWARE::StringQuery', value: { no: 'filter' } },
     { type: 'Acme::Colour', value: { deep: ['<blue>'] } },
+    ...['Existence', '!::Existence', 'Not::Existence'].map((type) => ({
+      type: `FIWARE::Filter::${type}`,
+      value: 'id',
+    })),
+    ...['x', {}, ['x'], { point: circle }].map((value) => ({ type: 'FIWARE::Location', value })),
   ]
   const parsed = parse({ ...whole, restriction: { attributeExpression: '', scopes } })
   t.same(parsed.ok && parsed.value.scopes.map(({ kind }) => kind), ['area', 'area', 'typed', 'untyped', 'untyped'])

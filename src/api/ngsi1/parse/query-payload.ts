@@ -177,9 +177,19 @@ function parseScope(type: string, value: Json, patterns: PatternsTogether): Pars
   return scopeParsers.get(type)?.(type, value) ?? noScope
 }
 
-/** Parses a scope of a subscription: areas and the existence of types, no filters [subscriptions 2.1.2]. */
+/**
+ * Parses a scope of a subscription: areas and the existence of types. A scope of another type or value is ignored, but a circle or
+ * polygon has to be right [subscriptions 2.1.2].
+ */
 export function parseSubscriptionScope(type: string, value: Json): Parsed {
-  return (type === untypedOfSubscriptions ? untyped : scopeParsers.get(type))?.(type, value) ?? noScope
+  const scope = (type === untypedOfSubscriptions ? untyped : scopeParsers.get(type))?.(type, value) ?? noScope
+  return scope.ok || !isUnknownValue(scope.error) ? scope : noScope
+}
+
+/** Whether a scope was refused for what it gives, not for a mistake in it. */
+function isUnknownValue(refusal: CheckRefusal): boolean {
+  if (refusal.kind === 'areaMalformed') return refusal.why.kind === 'shapeUnknown'
+  return refusal.kind === 'scopeValueUnknown'
 }
 
 const noScope: Parsed = ok(undefined)
