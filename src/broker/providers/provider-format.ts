@@ -57,11 +57,7 @@ export interface ResponseElement extends ResponseEntity {
  */
 export interface ProviderFormat {
   readonly query: (forward: QueryForward, page: ForwardPage) => ProviderMessage
-  /** For clients of NGSIv1 the numbers of an NGSIv1 provider stay as they are written, as texts [context 3.1]. */
-  readonly readQuery: (
-    response: ProviderResponse,
-    client: NgsiForm,
-  ) => Steps<Result<ParsedQueryResponse, ProviderFailure>>
+  readonly readQuery: (response: ProviderResponse) => Steps<Result<ParsedQueryResponse, ProviderFailure>>
   readonly update: (forward: UpdateForward) => ProviderMessage
   readonly readUpdate: (response: ProviderResponse) => Steps<Result<ParsedUpdateResponse, ProviderFailure>>
   /** The correlator of the nth request, from 1, that is forwarded for one of a client. */

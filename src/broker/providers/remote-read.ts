@@ -182,7 +182,7 @@ class Reading {
         operation: 'query',
         message: (format, forward: ReadForward) => format.query(forward, forward.page),
         read: (format, response, forward) => {
-          const read = format.readQuery(response, this.#read.form)
+          const read = format.readQuery(response)
           return withinLimits(read, (entity) => this.#forwarder.leftOut(forward, entity))
         },
       },

@@ -32,6 +32,15 @@ test('a query for what a provider is registered for is passed on, its response i
   t.same(attempts, [[`${there.url}/queryContext`, undefined]])
 })
 
+test('values and metadata come back by their kinds, as the provider gave them', async (t) => {
+  const metadatas = [5, null, true, '1.0', { of: [1.5, '2'] }].map((value, at) => ({ name: `m${at}`, type: '', value }))
+  const given = [5.5, false, null, [1, '1'], '5.5'].map((value, at) => ({ name: `a${at}`, type: '', value, metadatas }))
+  const there = await provider(t, responseWith(given))
+  const { broker } = holding(registered({ attributes: [], provider: there.url }))
+  const { body } = await send(broker, 'POST', 'queryContext', { body: query(), ...passing(t) })
+  t.strictSame(body, { contextResponses: [elementOf(given)] })
+})
+
 test('correlator, token, service path and tenant of the client are passed on, restrictions are not', async (t) => {
   const there = await provider(t, responseWith([noise]))
   const where = { path: '/west', tenant: 'acme' }

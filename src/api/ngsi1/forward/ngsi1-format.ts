@@ -5,7 +5,7 @@ import type {
   ProviderFormat,
   ResponseElement,
 } from '../../../broker/providers/provider-format.js'
-import type { NgsiForm, ProviderFailure, ProviderResponse } from '../../../broker/providers/provider-request.js'
+import type { ProviderFailure, ProviderResponse } from '../../../broker/providers/provider-request.js'
 import type { QueryForward, ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
 import type { UpdateForward } from '../../../broker/providers/update-plan.js'
 import { type PartRoom, ValueRoom } from '../../../broker/providers/value-room.js'
@@ -13,7 +13,7 @@ import { type JsonMembers, type JsonScalar, type JsonTree, readTree, scalarsByKi
 import type { EntityId, EntityType, Metadata, Value } from '../../../model/context/entity.js'
 import { err, ok, type Result } from '../../../result.js'
 import type { Steps } from '../../../slices.js'
-import { isJsonArray, readJson, storedValue } from '../parse/shape.js'
+import { isJsonArray, storedValue } from '../parse/shape.js'
 import { renderElement, renderGiven, renderHead } from '../render/elements.js'
 import { isOk, okStatus } from '../render/status.js'
 
@@ -44,11 +44,8 @@ function updateForProvider({ shares }: UpdateForward): string {
 }
 
 /** Elements with another status than 200 are left out [subscriptions 8.2]. */
-function* readQueryResponse(
-  response: ProviderResponse,
-  client: NgsiForm,
-): Steps<Result<ParsedQueryResponse, ProviderFailure>> {
-  const parsed = yield* readResponse(response, client)
+function* readQueryResponse(response: ProviderResponse): Steps<Result<ParsedQueryResponse, ProviderFailure>> {
+  const parsed = yield* readResponse(response)
   if (!parsed.ok) return parsed
   const { elements, status } = parsed.value
   const found = elements.filter((element) => isOk(element.status))
@@ -57,7 +54,7 @@ function* readQueryResponse(
 }
 
 function* readUpdateResponse(response: ProviderResponse): Steps<Result<ParsedUpdateResponse, ProviderFailure>> {
-  const parsed = yield* readResponse(response, 'ngsi1')
+  const parsed = yield* readResponse(response)
   if (!parsed.ok) return parsed
   const elements: ResponseElement[] = []
   for (const { entity, isPattern, status } of parsed.value.elements) {
@@ -84,20 +81,19 @@ interface EntityInResponse {
   readonly status: StatusText
 }
 
-/** A parsed response. For clients of NGSIv1 its scalars have no kinds, since their numbers are texts. */
+/** A parsed response: values come back as the provider gave them, by their kinds [subscriptions 8.2]. */
 type ResponseTree = JsonTree<JsonScalar>
 type ResponseObject = JsonMembers<JsonScalar>
 
-function* readResponse({ body }: ProviderResponse, client: NgsiForm): Steps<Result<ReadResponse, ProviderFailure>> {
+function* readResponse({ body }: ProviderResponse): Steps<Result<ReadResponse, ProviderFailure>> {
   if (body.trim() === '') return err({ kind: 'responseEmpty' })
-  const read = yield* readElements(body, client)
+  const read = yield* readElements(body)
   return read === undefined ? err({ kind: 'responseUnreadable' }) : ok(read)
 }
 
 /** Nothing when the body is no JSON, or has no member of NGSIv1 responses. */
-function* readElements(body: string, client: NgsiForm): Steps<ReadResponse | undefined> {
-  const json: Result<ResponseTree, unknown> =
-    client === 'ngsi1' ? yield* readJson(body) : yield* readTree(body, scalarsByKind)
+function* readElements(body: string): Steps<ReadResponse | undefined> {
+  const json = yield* readTree(body, scalarsByKind)
   const whole = json.ok ? objectOf(json.value) : undefined
   if (whole === undefined) return undefined
   const responses = memberOf(whole, 'contextResponses')
