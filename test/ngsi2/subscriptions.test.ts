@@ -289,6 +289,8 @@ test('a flag of MQTT that is null is refused, as every other one', async (t) => 
     })
     t.same([status, json], [400, { error: 'BadRequest', description: 'retain is not a bool' }], kind)
   }
+})
+
 /** The attributes in notifications in the form of NGSIv1, each as its name, its value and the names of its metadata. */
 function legacyAttributes(bodies: readonly unknown[]) {
   return (bodies as { contextResponses: { contextElement: { id: string; attributes?: LegacyAttribute[] } }[] }[]).map(
