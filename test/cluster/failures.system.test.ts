@@ -10,7 +10,7 @@ import { mayMount, type SmallDisk, smallDisk } from '../small-disk.js'
 import { until } from '../until.js'
 import { ClusterLoad } from './cluster-load.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { becomeToEngine, type FaultyNode, faultyNodes, limitFiles, noLimits } from './faulty-nodes.js'
+import { becomeToEngine, endIfDamaged, type FaultyNode, faultyNodes, limitFiles, noLimits } from './faulty-nodes.js'
 import { certificateFlags, tokenFlags } from './given-nodes.js'
 import { faultBy, revive, seeded } from './random-faults.js'
 
@@ -230,6 +230,7 @@ failure(
     const isReady = async (): Promise<boolean> => (await broker.send('GET', '/health/ready')).status === 200
     await until(async () => broker.exit !== null || (await isReady().catch(() => false)), 'it has ended, or goes on')
     t.not(broker.exit, 'SIGKILL', 'it ends by itself')
+    await endIfDamaged(limited)
     await revive(t, [limited])
   },
   noLimits,
@@ -245,15 +246,18 @@ failure(
       await wrong.broker.run()
     }
     await until(() => owns(wrong), 'it owns something')
-    wrong.clock.shift('+30')
     const isReported = async (): Promise<boolean> => {
       const metrics = await Promise.all(others(wrong).map((each) => each.send('GET', '/metrics')))
       return metrics.some(({ text }) => /^rigel_cluster_clock_skew_seconds\{partition="\d"\} -(29|30)/m.test(text))
     }
-    await until(isReported, 'another node knows how far its clock is behind')
-    wrong.clock.shift('-1h')
-    await load.goesOn()
-    wrong.clock.shift('+0')
+    try {
+      wrong.clock.shift('+30')
+      await until(isReported, 'another node knows how far its clock is behind')
+      wrong.clock.shift('-1h')
+      await load.goesOn()
+    } finally {
+      wrong.clock.shift('+0')
+    }
   },
   noFaketime,
 )

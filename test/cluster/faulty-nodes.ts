@@ -80,3 +80,12 @@ export function limitFiles({ broker }: FaultyNode, isLimited: boolean): void {
   const { status, stderr } = spawnSync('prlimit', ['--pid', `${broker.pid}`, `--fsize=${limit}`], { encoding: 'utf8' })
   if (status !== 0 && broker.exit === null) throw new Error(`the limit cannot be set: ${stderr}`)
 }
+
+/** What the lmdb package says where a file cannot grow; it writes past the end of a buffer then (docs/limits.md). */
+export const toldByLmdb = 'Write error: File too large'
+
+/** Ends a node whose memory that may have damaged since it was started: it could end at any time, without a word. */
+export async function endIfDamaged({ broker }: FaultyNode): Promise<void> {
+  const sinceStart = broker.output.slice(broker.output.lastIndexOf('"op":"main:start"'))
+  if (broker.exit === null && sinceStart.includes(toldByLmdb)) await broker.end('SIGKILL')
+}

@@ -3,7 +3,7 @@ import { noFaketime } from '../faults/faketime.js'
 import type { CutDisk, Shutdown } from '../lmdb/cut-disk.js'
 import type { ProxyState } from './broken-proxy.js'
 import type { EtcdMembers } from './etcd-members.js'
-import { becomeToEngine, type FaultyNode, limitFiles, noLimits } from './faulty-nodes.js'
+import { becomeToEngine, endIfDamaged, type FaultyNode, limitFiles, noLimits, toldByLmdb } from './faulty-nodes.js'
 
 /** Gives one of the numbers below another one. */
 export type Chance = (below: number) => number
@@ -74,8 +74,7 @@ export function oneOf<Item>(chance: Chance, items: readonly Item[]): Item {
 export async function revive(t: Test, nodes: readonly FaultyNode[]): Promise<void> {
   for (const { name, broker } of nodes) {
     if (broker.exit === null) continue
-    // The lmdb package writes past the end of a buffer where it tells of a file that cannot grow (docs/limits.md).
-    const isOfLmdb = broker.exit === 'SIGABRT' && broker.output.includes('Write error: File too large')
+    const isOfLmdb = (broker.exit === 'SIGABRT' || broker.exit === 'SIGSEGV') && broker.output.includes(toldByLmdb)
     const isExpected = broker.exit === 'SIGKILL' || isOfLmdb || expectedExits.includes(Number(broker.exit))
     t.ok(isExpected, `node ${name} has ended with ${broker.exit}${isExpected ? '' : `: ${broker.output.slice(-3000)}`}`)
     await broker.run()
@@ -131,8 +130,11 @@ function throughProxies(way: string, become: (state: ProxyState) => void, state:
 }
 
 function fullFiles(node: FaultyNode): Fault {
-  const limit = (isLimited: boolean) => (): void => limitFiles(node, isLimited)
-  return { name: `files of ${node.name} cannot grow`, begin: limit(true), end: limit(false) }
+  const end = async (): Promise<void> => {
+    limitFiles(node, false)
+    await endIfDamaged(node)
+  }
+  return { name: `files of ${node.name} cannot grow`, begin: () => limitFiles(node, true), end }
 }
 
 function shiftedClock({ name, clock }: FaultyNode, by: string): Fault {
