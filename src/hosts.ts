@@ -46,10 +46,12 @@ export function hopsOf(via: string | undefined): readonly string[] {
  * then dealt with here alone, so that every ring comes to its end [subscriptions 8.4].
  */
 export function endsHere(via: string | undefined, brokerId: string): boolean {
+  // Most requests have none.
+  if (via === undefined) return false
   return hasPassedMany(via) || hopsOf(via).includes(hopName(brokerId))
 }
 
-/** Whether what came with this header has been at ten brokers, this one included. */
+/** Whether what came with this header has passed ten brokers, whichever they are. */
 export function hasPassedMany(via: string | undefined): boolean {
   return via !== undefined && (via.length > longest || hopsOf(via).length >= mostHops)
 }
