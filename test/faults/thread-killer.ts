@@ -90,8 +90,8 @@ export class ThreadKiller {
       if (![...scripts].some((script) => script.endsWith(`/workers/${entry}.js`))) continue
       const code = { expression: deaths[death].code }
       const isHeard = await this.#askThread(session, 'Runtime.evaluate', code, patience_ms.death)
-      if (death === 'stands') return true
       if (!isHeard && this.#sessions.has(session)) continue
+      if (death === 'stands') return true
       // One whose heap is nearly full collects garbage all the time, on a processor that others need too.
       await until(() => !this.#sessions.has(session), `the thread of ${entry} ends`)
       return true
