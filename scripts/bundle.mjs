@@ -1,40 +1,40 @@
-// Makes the program that is installed and started: the modules of each thread, those of packages among them, in a few
-// files, since most of what a start takes is the finding and reading of hundreds of them. Without the bundler, which is a
-// development package, the program leads to the compiled modules.
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// Makes the program that is installed and started: the modules of each thread, those of packages among them, in one file, with the code
+// that V8 compiles of it, since most of what a start takes is the finding, reading and compiling of hundreds of modules. Without the
+// bundler, which is a development package, the program leads to the compiled modules.
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { keepCode } from './compiled-code.mjs'
 import { writeLicences } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const program = join(root, 'dist', 'program')
 /** Where the program is made. It takes the place of the one before when it is whole, so that nobody starts a part of it. */
 const draft = join(root, 'dist', 'program.draft')
+/** As deep as the modules of the rooms in src, from which the entries of threads are found. */
+const bundles = join(draft, 'src', 'bundles')
 const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'log']
 
-/**
- * Packages that find files of their own beside them (native code, the script of a thread), and one that is loaded only
- * when it is needed: the bundler hides the names that such a one exports, if it was not written as an ECMAScript module.
- */
+/** Packages that find files of their own beside them: native code, the script of a thread, definitions of messages. */
 const apart = ['lmdb', 'fs-native-extensions', 'piscina', '@grpc/grpc-js', '@grpc/proto-loader']
 
-/** What modules of packages expect that were not written as ECMAScript modules. */
-const surroundings = `import { createRequire as rigelRequireOf } from 'node:module'
-import { dirname as rigelFolderOf } from 'node:path'
-import { fileURLToPath as rigelPathOf } from 'node:url'
-const require = rigelRequireOf(import.meta.url), __filename = rigelPathOf(import.meta.url), __dirname = rigelFolderOf(__filename)`
-
 /**
- * How many threads flush files, look up names and read files, unless the operator says: one for the checkpoint of each partition
- * that flushes at the same moment, and some for all else.
+ * The parts of undici that the program uses, in place of the whole: to load its caches, proxies, web sockets and its own fetch takes a
+ * tenth of the processor time of a start.
  */
-const poolThreads = 64
-
-/** What is started. It is no ECMAScript module: before the first of those runs, the threads are made to read it. */
-const entry = `#!/usr/bin/env node
-process.env.UV_THREADPOOL_SIZE ??= '${poolThreads}'
-import('./main.js')
-`
+const partsOfUndici = {
+  name: 'parts of undici',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'parts' }))
+    bundler.onLoad({ filter: /^undici$/, namespace: 'parts' }, () => ({
+      resolveDir: root,
+      contents: `
+        Object.assign(require('undici/lib/dispatcher/dispatcher').prototype, require('undici/lib/api'))
+        exports.Client = require('undici/lib/dispatcher/client')
+        exports.buildConnector = require('undici/lib/core/connect')`,
+    }))
+  },
+}
 
 /** The bundler of this tree; nothing without development packages. */
 async function installedBundler() {
@@ -46,44 +46,56 @@ async function installedBundler() {
   }
 }
 
-/** Gives the paths of what went into it. The depth of the chunks is that of the rooms in src, from which threads are found. */
+/** Gives the paths of what went into the bundles. Each is a function of what Node gives a CommonJS module. */
 async function bundle(build) {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ['src/main.ts', ...threads.map((name) => `workers/${name}.ts`)],
-    outbase: root,
-    outdir: draft,
-    chunkNames: 'src/chunks/[name]-[hash]',
+    entryPoints: { main: 'src/main.ts', ...Object.fromEntries(threads.map((name) => [name, `workers/${name}.ts`])) },
+    outdir: bundles,
+    outExtension: { '.js': '.cjs' },
     bundle: true,
-    splitting: true,
     external: apart,
+    plugins: [partsOfUndici],
     platform: 'node',
-    format: 'esm',
+    format: 'cjs',
     target: 'node20.15',
-    banner: { js: surroundings },
+    define: { 'import.meta.url': 'rigelBundleUrl' },
+    banner: {
+      js: `(function (exports, require, module, __filename, __dirname) {
+const rigelBundleUrl = require('node:url').pathToFileURL(__filename).href`,
+    },
+    footer: { js: '})' },
     sourcemap: true,
     sourcesContent: false,
     metafile: true,
     logLevel: 'warning',
   })
-  for (const { entryPoint = '' } of Object.values(metafile.outputs)) {
-    if (entryPoint.includes('node_modules'))
-      throw new Error(
-        `${entryPoint} is loaded when it is needed: load a module of ours that imports it, or add it to 'apart'`,
-      )
-  }
   return Object.keys(metafile.inputs)
+}
+
+/** The file that a thread of the pool begins with: it looks for an ECMAScript module there. */
+function writeThreadEntry(name) {
+  const text = `import load from '../src/load.cjs'\n\nexport default load('${name}').default\n`
+  writeFileSync(join(draft, 'workers', `${name}.js`), text)
+}
+
+async function makeProgram(build) {
+  for (const folder of [bundles, join(draft, 'workers')]) mkdirSync(folder, { recursive: true })
+  writeLicences(draft, await bundle(build))
+  threads.forEach(writeThreadEntry)
+  copyFileSync(join(root, 'scripts', 'program', 'load.cjs'), join(draft, 'src', 'load.cjs'))
 }
 
 rmSync(draft, { recursive: true, force: true })
 mkdirSync(join(draft, 'src'), { recursive: true })
+copyFileSync(join(root, 'scripts', 'program', 'main.cjs'), join(draft, 'src', 'main.cjs'))
 const build = await installedBundler()
 if (build !== undefined) {
-  writeLicences(draft, await bundle(build))
+  await makeProgram(build)
+  await keepCode(draft)
 } else {
-  writeFileSync(join(draft, 'src', 'main.js'), "#!/usr/bin/env node\nimport '../../src/main.js'\n")
+  writeFileSync(join(draft, 'src', 'load.cjs'), "module.exports = (name) => import('../../src/' + name + '.js')\n")
 }
-writeFileSync(join(draft, 'src', 'main.cjs'), entry)
 
 const before = join(root, 'dist', 'program.before')
 rmSync(before, { recursive: true, force: true })

@@ -8,7 +8,7 @@ import { pages } from './documented-pages.js'
 import { installPackage, pack, root } from './packed.js'
 import { RunningBroker } from './running.js'
 
-test('the package has the program, the benchmarks and what the build noted, and no maps', async (t) => {
+test('the package has the program, the benchmarks and what the build noted, and neither maps nor compiled code', async (t) => {
   const paths = pack(t.testdir()).files.map(({ path }) => path)
   const needed = [
     'dist/program/src/main.cjs',
@@ -19,7 +19,7 @@ test('the package has the program, the benchmarks and what the build noted, and 
   ]
   for (const path of needed) t.ok(paths.includes(path), path)
   t.same(
-    paths.filter((path) => path.endsWith('.map') || /^(dist\/)?test\//.test(path)),
+    paths.filter((path) => /\.(map|code)$/.test(path) || /^(dist\/)?test\//.test(path)),
     [],
   )
 })

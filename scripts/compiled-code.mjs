@@ -1,0 +1,97 @@
+// Keeps beside each bundle of the program what V8 compiles of it: all that a short run of the program has called.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Script } from 'node:vm'
+
+const keeper = fileURLToPath(new URL('program/keep-code.cjs', import.meta.url))
+/** The threads of the run; others are those of clusters, and of the start. */
+const running = ['main', 'partition', 'query', 'courier', 'front-end']
+const limit_ms = 30_000
+const look_ms = 20
+
+/** Never fails: without compiled code the program starts slower, and that is what it says then. */
+export async function keepCode(program) {
+  const bundles = join(program, 'src', 'bundles')
+  const data = mkdtempSync(join(tmpdir(), 'rigel-code-'))
+  try {
+    await runOnce(join(program, 'src', 'main.cjs'), data, bundles)
+  } catch (fault) {
+    process.stderr.write(`What a start compiles was not kept, so that each start takes longer: ${fault.message}\n`)
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+    rmSync(join(bundles, 'keep'), { force: true })
+  }
+  for (const file of readdirSync(bundles).filter((name) => name.endsWith('.cjs'))) compile(join(bundles, file))
+}
+
+/** Of a bundle that has not run only what is compiled when it is read. */
+function compile(path) {
+  if (existsSync(`${path}.code`)) return
+  writeFileSync(`${path}.code`, new Script(readFileSync(path, 'utf8'), { filename: path }).createCachedData())
+}
+
+async function runOnce(main, data, bundles) {
+  const port = await freePort()
+  const words = ['-port', `${port}`, '-localIp', '127.0.0.1', '-dbPath', join(data, 'data'), '-httpThreads', '2']
+  const broker = spawn(process.execPath, ['--require', keeper, main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let told = ''
+  for (const stream of [broker.stdout, broker.stderr]) stream.on('data', (text) => (told += text))
+  const exit = once(broker, 'exit')
+  const until = async (holds) => {
+    for (const end = performance.now() + limit_ms; !(await holds()); await delay(look_ms)) {
+      if (broker.exitCode !== null || broker.signalCode !== null || performance.now() > end) throw new Error(told)
+    }
+  }
+  try {
+    const url = `http://127.0.0.1:${port}`
+    await until(() =>
+      fetch(`${url}/version`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    )
+    await use(url)
+    writeFileSync(join(bundles, 'keep'), '')
+    await until(() => running.every((name) => existsSync(join(bundles, `${name}.cjs.code`))))
+  } finally {
+    broker.kill()
+    await exit
+  }
+}
+
+/** What nearly every broker is asked for. */
+async function use(url) {
+  const send = async (method, path, payload) => {
+    const headers = payload && { 'Content-Type': 'application/json' }
+    const response = await fetch(`${url}${path}`, { method, headers, body: payload && JSON.stringify(payload) })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    await response.text()
+  }
+  const entity = { id: 'Tank', type: 'Vat', level: { value: 1 } }
+  const notification = { http: { url: 'http://127.0.0.1:1/' } }
+  await send('POST', '/v2/subscriptions', { subject: { entities: [{ id: 'Tank', type: 'Vat' }] }, notification })
+  await send('POST', '/v2/entities', entity)
+  await send('PATCH', '/v2/entities/Tank/attrs', { level: { value: 2 } })
+  await send('POST', '/v2/op/update', { actionType: 'append', entities: [entity] })
+  await send('GET', '/v2/entities/Tank')
+  await send('GET', '/v2/entities?q=level>0')
+  const contextElements = [{ id: 'Tank', type: 'Vat', attributes: [{ name: 'level', type: 'Number', value: '3' }] }]
+  await send('POST', '/v1/updateContext', { updateAction: 'APPEND', contextElements })
+  await send('POST', '/v1/queryContext', { entities: [{ id: 'Tank', type: 'Vat' }] })
+  await send('GET', '/metrics')
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  await once(server, 'close')
+  return port
+}
