@@ -18,21 +18,24 @@ const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'l
 /** Packages that find files of their own beside them: native code, the script of a thread, definitions of messages. */
 const apart = ['lmdb', 'fs-native-extensions', 'piscina', '@grpc/grpc-js', '@grpc/proto-loader']
 
-/**
- * The parts of undici that the program uses, in place of the whole: to load its caches, proxies, web sockets and its own fetch takes a
- * tenth of the processor time of a start.
- */
-const partsOfUndici = {
-  name: 'parts of undici',
+/** What stands in the bundles in place of some modules. */
+const replaced = new Map([
+  // To load its caches, proxies, web sockets and its own fetch takes a tenth of the processor time of a start.
+  [
+    'undici',
+    `Object.assign(require('undici/lib/dispatcher/dispatcher').prototype, require('undici/lib/api'))
+    exports.Client = require('undici/lib/dispatcher/client')
+    exports.buildConnector = require('undici/lib/core/connect')`,
+  ],
+  ['./commands/import-module.js', 'exports.importModule = rigelImport'],
+])
+
+const replacing = {
+  name: 'replaced modules',
   setup(bundler) {
-    bundler.onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'parts' }))
-    bundler.onLoad({ filter: /^undici$/, namespace: 'parts' }, () => ({
-      resolveDir: root,
-      contents: `
-        Object.assign(require('undici/lib/dispatcher/dispatcher').prototype, require('undici/lib/api'))
-        exports.Client = require('undici/lib/dispatcher/client')
-        exports.buildConnector = require('undici/lib/core/connect')`,
-    }))
+    const namespace = 'replaced'
+    bundler.onResolve({ filter: /^undici$|\/import-module\.js$/ }, ({ path }) => ({ path, namespace }))
+    bundler.onLoad({ filter: /./, namespace }, ({ path }) => ({ resolveDir: root, contents: replaced.get(path) }))
   },
 }
 
@@ -50,18 +53,21 @@ async function installedBundler() {
 async function bundle(build) {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { main: 'src/main.ts', ...Object.fromEntries(threads.map((name) => [name, `workers/${name}.ts`])) },
+    entryPoints: {
+      program: 'src/runtime/program.ts',
+      ...Object.fromEntries(threads.map((name) => [name, `workers/${name}.ts`])),
+    },
     outdir: bundles,
     outExtension: { '.js': '.cjs' },
     bundle: true,
     external: apart,
-    plugins: [partsOfUndici],
+    plugins: [replacing],
     platform: 'node',
     format: 'cjs',
     target: 'node20.15',
     define: { 'import.meta.url': 'rigelBundleUrl' },
     banner: {
-      js: `(function (exports, require, module, __filename, __dirname) {
+      js: `(function (exports, require, module, __filename, __dirname, rigelImport) {
 const rigelBundleUrl = require('node:url').pathToFileURL(__filename).href`,
     },
     footer: { js: '})' },
@@ -94,7 +100,7 @@ if (build !== undefined) {
   await makeProgram(build)
   await keepCode(draft)
 } else {
-  writeFileSync(join(draft, 'src', 'load.cjs'), "module.exports = (name) => import('../../src/' + name + '.js')\n")
+  writeFileSync(join(draft, 'src', 'load.cjs'), "module.exports = () => import('../../src/runtime/program.js')\n")
 }
 
 const before = join(root, 'dist', 'program.before')

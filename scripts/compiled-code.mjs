@@ -11,7 +11,7 @@ import { Script } from 'node:vm'
 
 const keeper = fileURLToPath(new URL('program/keep-code.cjs', import.meta.url))
 /** The threads of the run; others are those of clusters, and of the start. */
-const running = ['main', 'partition', 'query', 'courier', 'front-end']
+const running = ['program', 'partition', 'query', 'courier', 'front-end']
 const limit_ms = 30_000
 const look_ms = 20
 

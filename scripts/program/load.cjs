@@ -3,7 +3,7 @@
 const { existsSync, readFileSync, statSync } = require('node:fs')
 const { createRequire } = require('node:module')
 const { dirname, join } = require('node:path')
-const { Script, constants } = require('node:vm')
+const { Script } = require('node:vm')
 
 /**
  * The compiled code of a bundle, as far as it is there and younger. V8 takes it only from its own version with the same flags, and compiles
@@ -19,9 +19,10 @@ module.exports = function load(name) {
   const script = new Script(readFileSync(path, 'utf8'), {
     filename: path,
     cachedData: compiledCodeOf(path),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   })
   const bundle = { exports: {} }
-  script.runInThisContext()(bundle.exports, createRequire(path), bundle, path, dirname(path))
+  // Code that was compiled before can not import modules by itself.
+  const importModule = ({ href }) => import(href)
+  script.runInThisContext()(bundle.exports, createRequire(path), bundle, path, dirname(path), importModule)
   return bundle.exports
 }

@@ -5,8 +5,8 @@ process.env.UV_THREADPOOL_SIZE ??= '64'
 
 /** All files of the program are read in here: if that fails, there is no stack in place of what to do. */
 async function run() {
-  const { started } = await require('./load.cjs')('main')
-  await started
+  const { start } = await require('./load.cjs')('program')
+  await start(process.argv.slice(2), process.env)
 }
 
 run().catch(({ message }) => {

@@ -3,6 +3,7 @@ import { type CommandLine, readOptions, type Setting, switchesOf } from '../flag
 import { type DataCommand, readCommand } from '../flags/command-words.js'
 import type { EnvironmentVariables } from '../flags/words.js'
 import { openLog } from '../observe/log/main-log.js'
+import { importModule } from './commands/import-module.js'
 import { exitCodes } from './exit-codes.js'
 
 /** Carries out a command line and an environment [management 9]. */
@@ -41,7 +42,7 @@ async function runCommand(
 /** Replaces this process by another program with these words as its arguments. */
 function handOver(script: string, words: readonly string[]): void {
   process.argv.splice(1, process.argv.length, script, ...words)
-  import(pathToFileURL(script).href).catch((fault: unknown) => {
+  importModule(pathToFileURL(script)).catch((fault: unknown) => {
     const reason = fault instanceof Error ? fault.message : String(fault)
     process.stderr.write(`${script} cannot be run: ${reason}\n`, () => process.exit(exitCodes.internal))
   })
