@@ -50,7 +50,10 @@ export interface RefusedRequest {
 export function checkTarget(rules: CheckRules, head: Head): Result<readonly PathRange[], ApiResponse> {
   const { target, headers } = head
   if (kinds[target.kind].needsToken && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
-  const foreign = kinds[target.kind].refusesSites ? rules.sites.refusal(useOf(head), headers) : undefined
+  const isForEverybody = !needsTrust(head.path, head.verb)
+  const foreign = kinds[target.kind].refusesSites
+    ? rules.sites.refusal(useOf(head), headers, isForEverybody)
+    : undefined
   if (foreign !== undefined) return err(errorResponse(target.kind, 403, foreign))
   const sent = refusesBrokers(target.kind, head.path) ? brokerRefusal(headers) : undefined
   if (sent !== undefined) return err(errorResponse('management', 403, sent))

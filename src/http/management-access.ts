@@ -86,7 +86,8 @@ export interface KnownHosts {
  * An origin that `-corsOrigin` allows may read: it gets no headers that would let the page see it [management 11.6].
  *
  * A page under a foreign name that is made to resolve to the broker (DNS rebinding) is of the same site to a browser: only
- * `Host` shows it. With a token that does not matter, since such a page has none. Without one the host has to be an address, which
+ * `Host` shows it. With a token that does not matter, since such a page has none, nor with what everybody may do, as long as no browser
+ * has sent it: programs work under any name. Otherwise the host has to be an address, which
  * no web site can take over, or a name that is known: `localhost`, that of the machine, one of `-adminHosts`, or one without a dot where
  * others than this machine reach the broker: such a name is one of the local network, as containers have among
  * themselves, and whoever could redirect it needs no browser there.
@@ -101,17 +102,17 @@ export class SiteCheck {
   }
 
   /** Why a request is refused, and what to do if it should not be; nothing when it is not. */
-  refusal(use: Use, headers: IncomingHttpHeaders): string | undefined {
-    const { origin, host = '' } = headers
+  refusal(use: Use, headers: IncomingHttpHeaders, isForEverybody: boolean): string | undefined {
+    const { origin, host = '', 'sec-fetch-site': site = 'none' } = headers
     const isRead = use === 'read' && this.#isShared(origin)
-    const site = headers['sec-fetch-site'] ?? 'none'
     if (!isRead && site !== 'same-origin' && site !== 'none') {
       return 'the management takes no requests from pages of other web sites'
     }
     if (!isRead && origin !== undefined && !this.#isOwn(origin, host)) {
       return `the management takes no requests from pages of other web sites (Origin: ${cutText(origin)}); -adminHosts names further hosts of the broker`
     }
-    if (this.#known.hasToken || this.#isKnown(host)) return undefined
+    const isOfBrowser = origin !== undefined || headers['sec-fetch-site'] !== undefined
+    if (this.#known.hasToken || (isForEverybody && !isOfBrowser) || this.#isKnown(host)) return undefined
     return `the management is not known under this name (Host: ${cutText(host)}); use an address, or name it with -adminHosts`
   }
 

@@ -11,8 +11,13 @@ const plain: KnownHosts = {
   hasToken: false,
 }
 
-function isRefused(headers: Record<string, string>, known: Partial<KnownHosts> = {}, use: Use = 'read'): boolean {
-  return new SiteCheck({ ...plain, ...known }).refusal(use, headers) !== undefined
+function isRefused(
+  headers: Record<string, string>,
+  known: Partial<KnownHosts> = {},
+  use: Use = 'read',
+  isForEverybody = false,
+): boolean {
+  return new SiteCheck({ ...plain, ...known }).refusal(use, headers, isForEverybody) !== undefined
 }
 
 test('programs, which send neither Origin nor Sec-Fetch-Site, are let in under addresses and known names', async (t) => {
@@ -32,6 +37,16 @@ test('programs, which send neither Origin nor Sec-Fetch-Site, are let in under a
   ]) {
     t.ok(isRefused({ host }), host)
     t.notOk(isRefused({ host }, { hasToken: true }), `${host} with a token`)
+  }
+})
+
+test('what everybody may do programs do under any name, browsers under known ones only', async (t) => {
+  const host = 'evil.example'
+  for (const use of ['read', 'write'] as const) {
+    t.notOk(isRefused({ host }, {}, use, true))
+    t.ok(isRefused({ host, origin: `http://${host}` }, {}, use, true), 'a page that was made to resolve to the broker')
+    t.ok(isRefused({ host, 'sec-fetch-site': 'same-origin' }, {}, use, true))
+    t.notOk(isRefused({ host: 'hub.example', origin: 'http://hub.example' }, {}, use, true))
   }
 })
 
@@ -68,9 +83,9 @@ test('an origin that may share the interfaces for clients may read, and change n
 
 test('a refusal says which header it is about, cut where it is long', async (t) => {
   const check = new SiteCheck(plain)
-  t.match(check.refusal('read', { host: 'evil.example' }), /Host: evil\.example\); .*-adminHosts/)
+  t.match(check.refusal('read', { host: 'evil.example' }, false), /Host: evil\.example\); .*-adminHosts/)
   t.match(
-    check.refusal('read', { host: 'a', origin: `http://${'x'.repeat(5000)}` }),
+    check.refusal('read', { host: 'a', origin: `http://${'x'.repeat(5000)}` }, false),
     /\(Origin: http:\/\/x{93}\.\.\.\); -adminHosts/,
   )
 })
@@ -88,11 +103,13 @@ test('management refuses other sites with 403, what is public and the interfaces
     for (const path of ['/version', '/health/live', '/v1/echo/a']) t.equal(statusOf(await talk(get(path, header))), 200)
     t.equal(statusOf(await talk(get('/v2', header))), 200)
   }
-  const rebound = get('/statistics').replace('Host: h', 'Host: evil.example')
+  const rebound = get('/admin/slow').replace('Host: h', 'Host: evil.example')
   t.equal(statusOf(await talk(rebound)), 403)
-  t.equal(statusOf(await talk(rebound.replace('GET /statistics', 'PUT /log/trace/1'))), 403)
-  t.equal(statusOf(await talk(rebound.replace('/statistics', '/version'))), 200)
-  t.equal(statusOf(await talk(rebound.replace('evil.example', 'localhost'))), 200)
+  const byPage = rebound.replace('Host:', 'Origin: http://evil.example\r\nHost:')
+  t.equal(statusOf(await talk(byPage.replace('GET /admin/slow', 'PUT /log/trace/1'))), 403)
+  for (const path of ['/version', '/statistics'])
+    t.equal(statusOf(await talk(rebound.replace('/admin/slow', path))), 200, path)
+  t.equal(statusOf(await talk(rebound.replace('GET /admin/slow', 'PUT /log/trace/1'))), 200)
   t.equal(meter.events.filter((event) => event === 'forbidden').length, 4)
 })
 
