@@ -418,6 +418,27 @@ test('an update is passed on as it was given, whatever the type means here [NGSI
   ])
 })
 
+test('an update without type of an entity that is held here finds who is registered for its type, and for every type [NGSIv2 subscriptions 11.1]', async (t) => {
+  const [city, typed, untyped] = [
+    new City(),
+    await FarEnd.listen(t, responding(204)),
+    await FarEnd.listen(t, responding(204)),
+  ]
+  await city.holds({ ...street, state: { value: 'off' } })
+  await city.registers(typed.url('/v2'), street, ['ring'])
+  await city.registers(untyped.url('/v2'), { id: 'Street-4' }, ['horn'])
+  const path = '/v2/entities/Street-4/attrs'
+  const ring = { type: 'command', value: '', metadata: {} }
+  t.strictSame(await city.request('PATCH', path, { ring }), [204, undefined])
+  t.strictSame(await city.request('PUT', `${path}/ring`, ring), [204, undefined])
+  const ofType = ['/v2/op/update', { actionType: 'update', entities: [{ ...street, ring }] }]
+  t.strictSame(takeRequests(typed), [ofType, ofType])
+  t.strictSame(await city.request('PATCH', path, { state: { value: 'on' }, horn: ring }), [204, undefined])
+  t.strictSame(takeRequests(untyped), [
+    ['/v2/op/update', { actionType: 'update', entities: [{ ...street, horn: ring }] }],
+  ])
+})
+
 test('a batch is one request for each provider, and its response names what is left over of each entity [NGSIv2 subscriptions 11.3]', async (t) => {
   const [city, one, two] = [
     new City(),

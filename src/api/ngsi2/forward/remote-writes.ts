@@ -53,13 +53,23 @@ export async function writeAtProviders(
   return { ...(isSomethingDone ? partialUpdate(entities, left) : entityUnknown), headers }
 }
 
-/** The attributes of an entity that are not held here. Without a type it is found only where it is registered without one [NGSIv2 subscriptions 11.1]. */
-function lackingOf({ entity: { id, type = '' as EntityType, attributes }, outcome }: WrittenEntity): Lacking {
-  const types = [type]
+/** The attributes of an entity that are not held here. */
+function lackingOf({ entity: { id, type, attributes }, outcome, reply }: WrittenEntity): Lacking {
+  const types = typesOf(type, reply?.items[0]?.type)
   if (outcome.kind === 'entityUnknown') return { id, types, attributes }
   if (outcome.kind !== 'missing') return { id, types, attributes: [] }
   const missing = new Set(outcome.names)
   return { id, types, attributes: attributes.filter(({ name }) => missing.has(name)) }
+}
+
+/**
+ * Without a type in the request an entity is found only where it is registered without one; one that is held here has a type all the same
+ * [NGSIv2 context 2.1, subscriptions 11.1].
+ */
+function typesOf(given: EntityType | undefined, found: EntityType | undefined): readonly EntityType[] {
+  if (given !== undefined) return [given]
+  const none = '' as EntityType
+  return found === undefined || found === none ? [none] : [found, none]
 }
 
 function isDoneHere({ outcome }: WrittenEntity): boolean {
