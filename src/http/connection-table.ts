@@ -61,6 +61,9 @@ export class ConnectionTable {
       turns: new InputTurns(() => context.responses.flush()),
       memory: context.memory,
       use: () => ++this.#uses,
+      interruptAll: () => {
+        for (const connection of this.#connections.values()) connection.interrupt()
+      },
       failed: ({ socket }, fault) => {
         this.#failed('the requests of a connection could not begin', fault)
         socket.destroy()

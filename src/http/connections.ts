@@ -46,6 +46,8 @@ export interface ConnectionShares {
   readonly memory: RequestMemory
   /** Counts the uses of all connections. */
   use(): number
+  /** No connection reads anything more in this turn of the event loop. */
+  interruptAll(): void
   /** Requests of the connection could not begin. */
   failed(connection: ClientConnection, fault: unknown): void
 }
@@ -155,6 +157,25 @@ export class ClientConnection implements WaitingInput {
   inOrder(act: () => void): void {
     if (this.#held.isEmpty) act()
     else this.#held.keep(act, 0, true)
+  }
+
+  /**
+   * A body comes in pieces that are so small that those of one read take a turn of the event loop. This connection reads on in a turn of
+   * its own.
+   */
+  bringsPieces(): void {
+    if (this.#sendsMany) return
+    this.#sendsMany = true
+    this.pause()
+    this.#shares.turns.addReader(this)
+    this.#shares.interruptAll()
+  }
+
+  /** Reads nothing more in this turn of the event loop. */
+  interrupt(): void {
+    if (this.#paused) return
+    this.pause()
+    this.#shares.turns.interrupt(this)
   }
 
   readNext(): void {

@@ -135,6 +135,8 @@ export class InputTurns {
   readonly #flushResponses: () => void
   #waiting: WaitingInput[] = []
   readonly #readers = new Set<WaitingInput>()
+  /** Those that read nothing more in this turn because of what another one brings. */
+  #interrupted: WaitingInput[] = []
   #isArmed = false
   #number = 0
   #since: Nanoseconds = 0n
@@ -175,6 +177,12 @@ export class InputTurns {
     if (!this.#isArmed) this.#arm(process.hrtime.bigint())
   }
 
+  /** The connection reads on in the next turn, together with all others that were interrupted, and before those that bring much. */
+  interrupt(input: WaitingInput): void {
+    this.#interrupted.push(input)
+    if (!this.#isArmed) this.#arm(process.hrtime.bigint())
+  }
+
   #arm(now: Nanoseconds): void {
     this.#isArmed = true
     this.#since = now
@@ -184,7 +192,7 @@ export class InputTurns {
   #next(): void {
     this.#isArmed = false
     this.#number += 1
-    if (this.#waiting.length === 0 && this.#readers.size === 0) return
+    if (this.#waiting.length === 0 && this.#readers.size === 0 && this.#interrupted.length === 0) return
     this.#arm(process.hrtime.bigint())
     this.#flushResponses()
     const waiting = this.#waiting
@@ -197,6 +205,14 @@ export class InputTurns {
       if (this.isOver(process.hrtime.bigint())) break
     }
     this.#waiting = [...waiting.slice(served), ...this.#waiting]
+    this.#readOn()
+  }
+
+  #readOn(): void {
+    const interrupted = this.#interrupted
+    this.#interrupted = []
+    for (const input of interrupted) input.readNext()
+    if (interrupted.length > 0) return
     for (const reader of this.#readers) {
       this.#readers.delete(reader)
       reader.readNext()

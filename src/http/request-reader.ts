@@ -10,6 +10,10 @@ import type { RequestParts, RequestSteps } from './request-context.js'
 import { step } from './request-life.js'
 import { kinds } from './target.js'
 
+/** After each number of pieces of a body it is looked whether they are small, so that one read of the socket may bring thousands. */
+const lookedAt = 64
+const small_bytes = 64
+
 /** Checks the head of a request and reads its body, in the order of the checks [management 11.4]. */
 export class RequestReader implements BodyReader {
   readonly #parts: RequestParts
@@ -22,6 +26,7 @@ export class RequestReader implements BodyReader {
   #hasBody = false
   #body = ''
   #body_bytes = 0
+  #pieces = 0
   #received: Nanoseconds
 
   constructor(parts: RequestParts, memory: HeldMemory, steps: RequestSteps) {
@@ -120,7 +125,9 @@ export class RequestReader implements BodyReader {
 
   chunk(bytes: number, received: number): void {
     this.#body_bytes = received
-    const { log } = this.#parts
+    const { log, connection } = this.#parts
+    this.#pieces += 1
+    if (this.#pieces % lookedAt === 0 && received < this.#pieces * small_bytes) connection.bringsPieces()
     if (log.isTraced('http.body')) log.trace('http.body', `${bytes} bytes, ${received} so far`)
   }
 

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'tap'
 import type { Operation, Resource, Use } from '../../src/broker/operations/api.js'
+import { InputTurns } from '../../src/http/held-requests.js'
 import { ok } from '../../src/result.js'
 import { until } from '../until.js'
 import { connected, everything, givenFrontEnd, untilReceived } from './given.js'
@@ -231,4 +233,22 @@ test('what changes something works alone on its connection: a later request sees
   t.same([...lines.slice(0, 4)].sort(), ['a begins', 'a ends', 'b begins', 'b ends'])
   t.same(lines.slice(8, 10), ['e begins', 'last begins'])
   t.equal(meter.inProgress, 0)
+})
+
+test('whoever was interrupted reads on together in the next turn, and those that bring much one in a turn behind them', async (t) => {
+  const turns = new InputTurns(() => {})
+  const read: string[][] = []
+  let inTurn: string[] = []
+  const input = (name: string) => ({ takeTurn: () => {}, readNext: () => void inTurn.push(name) })
+  const [first, second] = [input('first'), input('second')]
+  turns.addReader(first)
+  turns.addReader(second)
+  turns.addReader(first)
+  for (const name of ['a', 'b']) turns.interrupt(input(name))
+  while (read.length < 4) {
+    await nextTurn()
+    read.push(inTurn)
+    inTurn = []
+  }
+  t.same(read, [['a', 'b'], ['first'], ['second'], []])
 })
