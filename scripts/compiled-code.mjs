@@ -12,6 +12,10 @@ import { Script } from 'node:vm'
 const keeper = fileURLToPath(new URL('program/keep-code.cjs', import.meta.url))
 /** The threads of the run; others are those of clusters, and of the start. */
 const running = ['program', 'partition', 'query', 'courier', 'front-end']
+/** Settings of a broker are not meant for this one, and V8 takes no code that was compiled with other flags than a start has. */
+const withoutSettings = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(RIGEL_|ORION_|NODE_OPTIONS$)/.test(name)),
+)
 const limit_ms = 30_000
 const look_ms = 20
 
@@ -39,7 +43,8 @@ function compile(path) {
 async function runOnce(main, data, bundles) {
   const port = await freePort()
   const words = ['-port', `${port}`, '-localIp', '127.0.0.1', '-dbPath', join(data, 'data'), '-httpThreads', '2']
-  const broker = spawn(process.execPath, ['--require', keeper, main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const options = { env: withoutSettings, stdio: ['ignore', 'pipe', 'pipe'] }
+  const broker = spawn(process.execPath, ['--require', keeper, main, ...words], options)
   let told = ''
   for (const stream of [broker.stdout, broker.stderr]) stream.on('data', (text) => (told += text))
   const exit = once(broker, 'exit')

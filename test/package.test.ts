@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Script } from 'node:vm'
 import { test } from 'tap'
 import { freePort } from '../bench/free-port.js'
 import { pages } from './documented-pages.js'
@@ -43,6 +44,18 @@ test('the program is in a few files, since each one that is read makes the start
   t.ok(files.length < 60, `${files.length} files`)
   for (const name of ['partition', 'query', 'courier', 'front-end'])
     t.ok(files.includes(join('workers', `${name}.js`)), name)
+  t.end()
+})
+
+test('this Node takes the code that the build has compiled of each bundle', (t) => {
+  const bundles = join(root, 'dist', 'program', 'src', 'bundles')
+  const names = readdirSync(bundles).filter((name) => name.endsWith('.cjs'))
+  t.ok(names.length > 5, `${names.length} bundles`)
+  for (const name of names) {
+    const path = join(bundles, name)
+    const script = new Script(readFileSync(path, 'utf8'), { cachedData: readFileSync(`${path}.code`) })
+    t.equal(script.cachedDataRejected, false, name)
+  }
   t.end()
 })
 
