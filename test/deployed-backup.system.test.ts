@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileS
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { freePort } from '../bench/free-port.js'
 import { brokerProgram } from './program.js'
 import { RunningBroker } from './running.js'
 
@@ -22,14 +23,17 @@ test('the unit of backups takes one of the broker of this machine, and then remo
     mkdirSync(join(backups, name), { recursive: true })
     utimesSync(join(backups, name), now_s - age_d * day_s, now_s - age_d * day_s)
   }
-  const broker = await RunningBroker.startOn(t, join(folder, 'data'))
+  const adminPort = await freePort()
+  const broker = await RunningBroker.startOn(t, join(folder, 'data'), ['-adminPort', String(adminPort)])
+  // What both units read from the same file.
+  const settings = { ORION_PORT: String(broker.port), RIGEL_ADMIN_PORT: String(adminPort) }
   const words = join(folder, 'rigel')
-  writeFileSync(words, `#!/bin/sh\nexec '${process.execPath}' '${brokerProgram}' "$@" --url ${broker.url}\n`)
+  writeFileSync(words, `#!/bin/sh\nexec '${process.execPath}' '${brokerProgram}' "$@"\n`)
   chmodSync(words, 0o755)
   const run = (setting: string) =>
     spawnSync('sh', ['-c', commandOf(setting).replaceAll('/var/backups/rigel', backups)], {
       encoding: 'utf8',
-      env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
+      env: { ...process.env, ...settings, PATH: `${folder}:${process.env['PATH']}` },
     })
 
   const taken = run('ExecStart')
@@ -43,6 +47,11 @@ test('the unit of backups takes one of the broker of this machine, and then remo
   const removed = run('ExecStartPost')
   t.equal(removed.status, 0, removed.stderr)
   t.same(readdirSync(backups).toSorted(), ['2026-01-02', made, 'kept'])
+})
+
+test('the unit of backups reads the settings of the broker', async (t) => {
+  const ofBroker = /^EnvironmentFile=.*$/m.exec(readFileSync(join(root, 'deploy', 'rigel.service'), 'utf8'))?.[0]
+  t.ok(ofBroker !== undefined && unit.split('\n').includes(ofBroker))
 })
 
 /** A command line of the unit, as systemd hands it over. */

@@ -32,7 +32,8 @@ const allowed: Readonly<Record<string, string>> = {
   'src/cluster/link/node-connection.ts':
     'other nodes, from what they announce in etcd; the caller shows what nodes know each other by',
   'src/runtime/commands/health-program.ts': 'a program of its own: asks the broker of this machine for its health',
-  'src/runtime/program.ts': 'loads another file of this program, which its caller names',
+  'src/runtime/commands/import-module.ts': 'loads another file of this program, which its caller names',
+  'src/data/offline/connection-fault.ts': 'the same broker once more, when it gave a command no response',
   'src/data/offline/backup-command.ts': 'a program of its own: the broker that its operator names',
   'src/data/transfer/online/broker-connection.ts': 'a program of its own: the broker that its operator names',
 }

@@ -221,7 +221,7 @@ function optionsOf<Flags extends Readonly<Record<string, Flag>>>(table: Flags, s
 }
 
 /** Reads single settings, which were validated before. */
-function reading(settings: Settings) {
+export function reading(settings: Settings) {
   return {
     value: <Value>(flag: ValueFlag<Value>): Value => {
       const given = settings.get(flag)

@@ -1,4 +1,5 @@
 import { openManagementPort } from '../flags/command-line.js'
+import { isUnspecified, originOf } from '../flags/own-broker.js'
 import type { Options } from '../flags/settings.js'
 import type { Facts } from '../observe/log/log.js'
 import { builtVersion, versionFacts } from '../version.js'
@@ -33,7 +34,7 @@ export function announcement(options: Options, { port, partitions }: Ready): str
   const rows = [
     ['address', addressOf(options, port)],
     ...(options.noConsole ? [] : [['console', `${managementOrigin(options, port)}/console`]]),
-    ['reference', `${originOf(options, options.localIp, port)}/docs`],
+    ['reference', `${shownOrigin(options, options.localIp, port)}/docs`],
     ['data', `${dbPath}, ${partitionsText(partitions)}`],
     ['updates', writeConcern === 1 ? 'on disk before their response' : 'on disk within 50 ms of their response'],
     ...(notifications.simulated ? [['notifications', 'simulated: nothing is sent']] : []),
@@ -53,7 +54,7 @@ function partitionsText(partitions: number): string {
 
 function addressOf(options: Options, port: number): string {
   const { localIp, family } = options
-  const origin = originOf(options, localIp, port)
+  const origin = shownOrigin(options, localIp, port)
   if (localIp !== undefined && !isUnspecified(localIp)) return origin
   const which = { both: 'all addresses', ipv4: 'all addresses of IPv4', ipv6: 'all addresses of IPv6' }
   return `${origin}, on ${which[localIp?.includes('.') ? 'ipv4' : family]}`
@@ -62,22 +63,14 @@ function addressOf(options: Options, port: number): string {
 /** Where the management is, and with it the console. */
 function managementOrigin(options: Options, port: number): string {
   const { adminPort, adminIp, localIp } = options
-  return adminPort === undefined ? originOf(options, localIp, port) : originOf(options, adminIp, adminPort)
+  return adminPort === undefined ? shownOrigin(options, localIp, port) : shownOrigin(options, adminIp, adminPort)
 }
 
 /** The beginning of a URL that this machine reaches the port by. */
-function originOf({ https }: Options, address: string | undefined, port: number): string {
-  const host = address === undefined || isUnspecified(address) ? 'localhost' : bracketed(address)
-  return `${https === undefined ? 'http' : 'https'}://${host}:${port}`
-}
-
-function bracketed(address: string): string {
-  return address.includes(':') ? `[${address}]` : address
-}
-
-/** Whether it stands for all addresses, as 0.0.0.0 and :: do: browsers on other systems open no such URL. */
-function isUnspecified(address: string): boolean {
-  return [...address].every((character) => '0.:'.includes(character))
+function shownOrigin({ https }: Options, address: string | undefined, port: number): string {
+  // Browsers on other systems open no URL with the address that stands for all.
+  const host = address === undefined || isUnspecified(address) ? 'localhost' : address
+  return originOf(https !== undefined, host, port)
 }
 
 function managementOf(options: Options): string {

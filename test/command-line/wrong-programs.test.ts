@@ -22,7 +22,7 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
   bench: ['--rounds', 'nosuch'],
   feed: ['--cycles', 'more'],
   cluster: ['status -cluster', 'status more', 'nosuch', 'remove', 'recover --copy', ''],
-  health: ['nowhere', 'http://127.0.0.1:9/ more'],
+  health: ['nowhere', 'http://127.0.0.1:9/ more', 'http://127.0.0.1:9/v2', 'http://127.0.0.1:9/version'],
   key: ['a --tenants', 'a more', ''],
 }
 

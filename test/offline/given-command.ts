@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { backupCommand } from '../../src/data/offline/backup-command.js'
 import { checkCommand } from '../../src/data/offline/check-command.js'
-import type { OfflineCommand } from '../../src/data/offline/command.js'
+import type { CommandSurroundings, OfflineCommand } from '../../src/data/offline/command.js'
 import { restoreCommand } from '../../src/data/offline/restore-command.js'
 import { brokerProgram, nodeBySh } from '../program.js'
 
@@ -22,11 +22,15 @@ export function rigel(name: keyof typeof commands, ...words: readonly string[]):
 }
 
 /** The same for any command. */
-export async function ran(command: OfflineCommand, words: readonly string[]): Promise<Ended> {
+export async function ran(
+  command: OfflineCommand,
+  words: readonly string[],
+  environment: CommandSurroundings['environment'] = {},
+): Promise<Ended> {
   let [output, errors] = ['', '']
   const code = await command({
     words,
-    environment: {},
+    environment,
     output: {
       write: (piece: unknown) => {
         output += piece

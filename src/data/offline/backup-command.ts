@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { get as httpGet, type IncomingMessage } from 'node:http'
-import { get as httpsGet } from 'node:https'
+import { get as httpsGet, type RequestOptions } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { rootCertificates } from 'node:tls'
-import { systemFaultText } from '../../faults.js'
+import { checkServerIdentity } from 'node:tls'
+import { ownBroker, ownToken } from '../../flags/own-broker.js'
+import type { Result } from '../../result.js'
 import { archive_bytes, archived, backupContents, WrongArchive } from '../../storage/archive/archive.js'
 import { formatVersion } from '../../storage/folder/folder-format.js'
 import { now } from '../../time.js'
@@ -18,6 +18,7 @@ import {
   urlOf,
   WrongCommandLine,
 } from './command.js'
+import { type ConnectionFault, connectionFaultOf, firstCertificate, trustedWith } from './connection-fault.js'
 import { interruptibly } from './interruption.js'
 import { currentFiles, openFolder } from './offline-folder.js'
 import { numberOf, Progress, sizeText } from './progress.js'
@@ -27,8 +28,9 @@ const help = `Usage: rigel backup DIR [options]
 Writes a backup of all data, as of one moment, to the folder DIR. DIR must be new or empty. By default the command takes the backup
 from the broker that runs on this machine, while updates go on.
 
-  --url URL        the management interface of the broker (http://localhost:1026)
-  --token TOKEN    its token (RIGEL_ADMIN_TOKEN)
+  --url URL        the management interface of the broker (that on this machine: RIGEL_ADMIN_PORT and RIGEL_ADMIN_IP, or
+                   ORION_PORT and ORION_LOCALIP, by HTTPS if ORION_HTTPS is true)
+  --token TOKEN    its token (RIGEL_ADMIN_TOKEN, or the first line of the file RIGEL_ADMIN_TOKEN_FILE)
   --ca FILE        the certificate to trust (PEM), if no public authority has issued the broker's: its own, or that of its issuer
   -dbPath FOLDER   the data folder of a stopped broker, instead of a URL
 
@@ -90,9 +92,34 @@ function sourceOf(given: CommandArguments, environment: CommandSurroundings['env
     if (url !== undefined) throw new WrongCommandLine('rigel backup takes either --url or -dbPath')
     return () => ofFolder(dbPath)
   }
-  const address = new URL(`${url ?? 'http://localhost:1026'}/admin/backup`)
-  const token = given.value('token') ?? environment['RIGEL_ADMIN_TOKEN']
-  return () => ofBroker(address, token, given.value('ca'))
+  const own = url === undefined ? right(ownBroker(environment)) : undefined
+  const address = new URL(`${url ?? own?.management}/admin/backup`)
+  const token = given.value('token') ?? right(ownToken(environment))
+  const ca = given.value('ca')
+  const cert = ca === undefined ? own?.cert : undefined
+  return () => ofBroker(address, token, ca === undefined ? ownTrust(cert) : { ca: trustedWith(ca, '--ca') })
+}
+
+/** What was read of the variables. Throws `WrongCommandLine` for a mistake in them. */
+function right<Value>(read: Result<Value, string>): Value {
+  if (!read.ok) throw new WrongCommandLine(read.error)
+  return read.value
+}
+
+/** How the certificate of a broker is checked. */
+type Trust = Pick<RequestOptions, 'ca' | 'checkServerIdentity' | 'allowPartialTrustChain'>
+
+/** Trusts the certificate in the file of the broker of this machine, whichever names it is for. Throws `CommandFailure`. */
+function ownTrust(file: string | undefined): Trust {
+  if (file === undefined) return {}
+  const ca = trustedWith(file, 'ORION_HTTPS_CERTFILE')
+  const own = firstCertificate(ca.at(-1) ?? '')
+  return {
+    ca,
+    allowPartialTrustChain: true, // Where the version of Node knows it, the issuer need not be known.
+    checkServerIdentity: (host, shown) =>
+      own?.raw.equals(shown.raw) === true ? undefined : checkServerIdentity(host, shown),
+  }
 }
 
 /** Longest silence of the broker. */
@@ -106,8 +133,8 @@ interface Source {
   close(): Promise<void>
 }
 
-async function ofBroker(address: URL, token: string | undefined, ca: string | undefined): Promise<Source> {
-  const response = await responseOf(address, token, ca === undefined ? undefined : trusted(ca))
+async function ofBroker(address: URL, token: string | undefined, trust: Trust): Promise<Source> {
+  const response = await responseOf(address, token, trust)
   if (response.statusCode !== 200) throw new CommandFailure(await refusalOf(response, address))
   const length = Number(response.headers['content-length'] ?? Number.NaN)
   return {
@@ -119,47 +146,45 @@ async function ofBroker(address: URL, token: string | undefined, ca: string | un
 }
 
 /** Uses Node's own client, since the response is long and read as it arrives. */
-function responseOf(
-  address: URL,
-  token: string | undefined,
-  ca: readonly string[] | undefined,
-): Promise<IncomingMessage> {
+async function responseOf(address: URL, token: string | undefined, trust: Trust): Promise<IncomingMessage> {
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }
-  const options = { headers, timeout: silence_ms, ...(ca && { ca: [...ca] }) }
+  const options = { headers, timeout: silence_ms, ...trust }
   const get = address.protocol === 'https:' ? httpsGet : httpGet
-  return new Promise((resolve, reject) => {
-    get(address, options, resolve)
-      .on('timeout', function (this: { destroy(fault: Error): void }) {
-        this.destroy(new Error(`nothing came for ${silence_ms / 1000} s`))
-      })
-      .on('error', (fault) =>
-        reject(
-          new CommandFailure(
-            `${address} cannot be reached (${fault.message}): ${isOfTrust(fault) ? '--ca FILE names the certificate to trust' : 'is the broker running? For a stopped one use -dbPath'}`,
-          ),
-        ),
-      )
-  })
-}
-
-/** The certificates of public authorities and of a file. Throws `CommandFailure`. */
-function trusted(file: string): readonly string[] {
   try {
-    return [...rootCertificates, readFileSync(file, 'utf8')]
+    return await new Promise((resolve, reject) => {
+      get(address, options, resolve)
+        .on('timeout', function (this: { destroy(fault: Error): void }) {
+          this.destroy(new Error(`nothing came for ${silence_ms / 1000} s`))
+        })
+        .on('error', reject)
+    })
   } catch (fault) {
-    throw new CommandFailure(`--ca: ${file} cannot be read: ${systemFaultText(fault)}`)
+    throw new CommandFailure(`${address} cannot be reached${unreachedText(await connectionFaultOf(address, fault))}`)
   }
 }
 
-/** Whether the error is that the broker's certificate is not trusted. */
-function isOfTrust(fault: Error): boolean {
-  return 'code' in fault && /SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED/.test(String(fault.code))
+function unreachedText({ kind, text }: ConnectionFault): string {
+  if (kind === 'otherProtocol' || kind === 'certificate') return `: ${text}`
+  const advice =
+    kind === 'trust'
+      ? '--ca FILE names the certificate to trust'
+      : 'is the broker running? For a stopped one use -dbPath'
+  return ` (${text}): ${advice}`
 }
 
 async function refusalOf(response: IncomingMessage, address: URL): Promise<string> {
+  const { statusCode } = response
   const message = (await text(response)).slice(0, 500)
-  const advice = response.statusCode === 401 ? ': give its token with --token or RIGEL_ADMIN_TOKEN' : ''
-  return `${address} answered ${response.statusCode}${advice} ${message}`
+  return `${address} answered ${statusCode}${adviceOn(statusCode, message)} ${message}`
+}
+
+function adviceOn(status: number | undefined, message: string): string {
+  if (status === 401) return ': give its token with --token or RIGEL_ADMIN_TOKEN'
+  // As a broker with -adminPort answers where it serves clients.
+  const isElsewhere = status === 404 || message.includes('service not found')
+  return isElsewhere
+    ? ': the management may be on a port of its own (-adminPort), which --url or RIGEL_ADMIN_PORT names'
+    : ''
 }
 
 /** The pieces of a body. Throws `WrongArchive` if it breaks off. */

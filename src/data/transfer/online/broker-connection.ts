@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CommandFailure, failureText } from '../../offline/command.js'
+import { CommandFailure } from '../../offline/command.js'
+import { connectionFaultOf } from '../../offline/connection-fault.js'
 
 /** A broker that is reached through its context interface. */
 export interface BrokerAddress {
@@ -76,7 +77,8 @@ async function sentOnce(
     const response = await fetch(address, { ...request, redirect: 'error', signal })
     return { status: response.status, headers: response.headers, text: await response.text() }
   } catch (fault) {
-    const cause = fault instanceof Error && fault.cause instanceof Error ? fault.cause.message : failureText(fault)
-    throw new CommandFailure(`${address.origin} cannot be reached: ${cause}`)
+    const { kind, text } = await connectionFaultOf(address, fault)
+    const advice = kind === 'trust' ? ': NODE_EXTRA_CA_CERTS names the file with the certificate to trust' : ''
+    throw new CommandFailure(`${address.origin} cannot be reached: ${text}${advice}`)
   }
 }
