@@ -213,7 +213,7 @@ function faultOf(fault: unknown, url: string): CallFault {
     return { kind: 'unavailable', reason: `etcd ${url}: ${fault instanceof Error ? fault.message : String(fault)}` }
   }
   const { code, details } = fault
-  const reason = `etcd ${url}: ${details}`
+  const reason = `etcd ${url}${unreachedText(details) ?? `: ${details}`}`
   if (code === status.RESOURCE_EXHAUSTED) {
     if (details.includes('database space exceeded')) return { kind: 'full', reason }
     return { kind: details.includes('larger than max') ? 'tooLarge' : 'unavailable', reason }
@@ -222,4 +222,16 @@ function faultOf(fault: unknown, url: string): CallFault {
   if (code === status.INVALID_ARGUMENT && !isAboutUser.test(details)) return { kind: 'invalid', reason }
   if (code === status.OUT_OF_RANGE) return { kind: 'compacted', reason }
   return { kind: passing.has(code) ? 'unavailable' : 'refused', reason }
+}
+
+/** Why no member was reached, of what the library says about its connections; undefined for a text of etcd itself. */
+function unreachedText(details: string): string | undefined {
+  if (details.startsWith('Deadline exceeded after')) return ' does not answer in time'
+  if (details.startsWith('Name resolution failed')) return ': the name of its host is not known'
+  if (!details.startsWith('No connection established')) return undefined
+  const [, last = ''] = details.split('Last error: ', 2)
+  const error = (last.split('. Resolution note:', 1)[0] ?? '').replace(/^Error: /, '').trim()
+  const code = /\bE[A-Z]{3,}\b/.exec(error)?.[0]
+  if (code !== undefined) return ` does not answer (${code})`
+  return error === '' || error === 'null' ? ' does not answer' : ` cannot be reached: ${error}`
 }
