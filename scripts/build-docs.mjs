@@ -47,10 +47,11 @@ function flagsPage() {
     '# Flags',
     '',
     '`npm run docs` makes this page from the tables that the program parses its command line with.',
-    '`rigel -h` prints the same; `rigel -u` prints names and values only.',
+    '`rigel -h` prints the same, with the refused flags among those of the network; `rigel -u` prints names and values only.',
     '',
     flagRules,
     'An unknown flag or a wrong value ends the start with exit code 1 and a line that names it.',
+    'A variable that looks like a misspelt one of this list is named in a warning at the start.',
     '',
     ...flagSections(flagGroups, flagsByName).flatMap(section),
   ].join('\n')

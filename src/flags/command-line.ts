@@ -6,7 +6,7 @@ import { helpText, usageText } from './flag-help.js'
 import { flagsByName } from './flags.js'
 import type { Options } from './settings.js'
 import { contradiction, optionsFrom, tokenFrom } from './settings.js'
-import { type EnvironmentVariables, type Mistake, readWords, type Settings } from './words.js'
+import { type EnvironmentVariables, type Mistake, misspeltVariables, readWords, type Settings } from './words.js'
 
 /** The outcome of the command line [management 9.1, 9.2]. */
 export type CommandLine =
@@ -46,7 +46,8 @@ export function readOptions(argv: readonly string[], env: EnvironmentVariables, 
   if (against !== undefined) return wrong({ line: against })
   const token = tokenFrom(settings)
   if (!token.ok) return wrong({ line: token.error })
-  return { kind: 'run', options: optionsFrom(settings, token.value), settings: shownSettings(settings) }
+  const options = optionsFrom(settings, token.value, misspeltVariables(env))
+  return { kind: 'run', options, settings: shownSettings(settings) }
 }
 
 /** The switches as the options set them at the start [management 2.1, 3, 4.7]. */
@@ -68,7 +69,7 @@ export function switchesOf(options: Options): Switches {
 }
 
 /** Warnings about the options, for one WARN line each at every start [management 9.1, 13]. */
-export function warningsOf({ ignored, adminToken, dbPath }: Options): readonly string[] {
+export function warningsOf({ ignored, misspelt, adminToken, dbPath }: Options): readonly string[] {
   return [
     ...(ignored.length === 0 ? [] : [`ignored command line options: ${ignored.join(', ')}`]),
     ...(ignored.some(isOfDatabase)
@@ -76,6 +77,7 @@ export function warningsOf({ ignored, adminToken, dbPath }: Options): readonly s
           `there is no MongoDB: the data is this broker's own, in ${dbPath}; rigel import --orion reads a dump of Orion's`,
         ]
       : []),
+    ...misspelt,
     ...(adminToken !== undefined && adminToken.length < 16
       ? ['the management token is shorter than 16 characters']
       : []),

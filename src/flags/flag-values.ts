@@ -7,12 +7,14 @@ import type { ValueKind } from './flag.js'
 /** Integers within a range, in plain decimal digits. */
 export function integer(from: number, to = Number.MAX_SAFE_INTEGER): ValueKind<number> {
   const open = to === Number.MAX_SAFE_INTEGER
-  const wrong = open ? `is not an integer of at least ${from}` : `is not an integer from ${from} to ${to}`
+  const outside = `is not an integer from ${from} to ${to}`
+  const wrong = open ? `is not an integer of at least ${from}` : outside
   return {
     shown: open ? `${from} or more` : `${from} to ${to}`,
     parse: (given) => {
       const value = Number(given)
-      return /^-?\d+$/.test(given) && value >= from && value <= to ? ok(value) : err(wrong)
+      if (!/^-?\d+$/.test(given)) return err(wrong)
+      return value >= from && value <= to ? ok(value) : err(value > to ? outside : wrong)
     },
   }
 }
@@ -43,6 +45,21 @@ export function textFlag(shown: string): ValueKind<string> {
 export const address: ValueKind<string> = {
   shown: 'address',
   parse: (given) => (isIP(given) === 0 ? err('is not an IP address') : ok(given)),
+}
+
+/** An origin as browsers send it, by which they are compared, or `__ALL` [management 11.6]. */
+export const sharedOrigin: ValueKind<string> = {
+  shown: 'origin',
+  parse: (given) => (given === '__ALL' || given === 'null' || isOrigin(given) ? ok(given) : err(wrongOrigin)),
+}
+
+const wrongOrigin = 'is not an origin as browsers send it, such as https://panel.example, nor __ALL for every origin'
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, host, origin } = new URL(text)
+  // Schemes of browsers and apps, as that of an extension, have no origin of their own here.
+  return text === (origin === 'null' ? `${protocol}//${host}` : origin) && host !== ''
 }
 
 /** A trace level expression [management 2.2]. */

@@ -1,5 +1,5 @@
 import { flagsOf, named } from './flag.js'
-import { address, integer, oneOf, rateLimits, textFlag } from './flag-values.js'
+import { address, integer, oneOf, rateLimits, sharedOrigin, textFlag } from './flag-values.js'
 
 const network = flagsOf('Network')
 const limits = flagsOf('HTTP limits')
@@ -19,7 +19,7 @@ export const servingFlags = named({
   key: network.optional(textFlag('file'), 'private key for HTTPS (PEM)', 'ORION_HTTPS_KEYFILE'),
   cert: network.optional(textFlag('file'), 'certificate for HTTPS (PEM)', 'ORION_HTTPS_CERTFILE'),
   corsOrigin: network.optional(
-    textFlag('origin'),
+    sharedOrigin,
     'origin whose pages may use the broker from a browser; __ALL: every origin',
     'ORION_CORS_ALLOWED_ORIGIN',
   ),

@@ -83,8 +83,7 @@ export type Options = ReturnType<typeof optionsFrom>
 export type NotificationOptions = ReturnType<typeof notificationsFrom>
 
 /** The options from settings without contradiction: first those that are computed, then those that are the flag's value. */
-export function optionsFrom(settings: Settings, adminToken: string | undefined) {
-  const { on } = reading(settings)
+export function optionsFrom(settings: Settings, adminToken: string | undefined, misspelt: readonly string[]) {
   const { ipv4, ipv6, https, key, cert, answerMemory_MiB, reqPoolSize, ...serving } = optionsOf(servingFlags, settings)
   const { t, silent, mutexTimeStat, disableFileLog, pidpath, fg, adminTokenFile, ...running } = optionsOf(
     runningFlags,
@@ -111,7 +110,9 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     cluster: clusterFrom(settings),
     notifications: notificationsFrom(settings),
     // Flags that were given without effect, for a warning at the start.
-    ignored: namesOf(settings, (flag) => flag.kind === 'ignored' || (!on(flags.https) && isOfHttps(flag))),
+    ignored: namesOf(settings, (flag) => flag.kind === 'ignored' || lacksOther(flag, settings)),
+    // Variables that are no settings, each as the sentence of its warning.
+    misspelt,
   })
 }
 
@@ -197,9 +198,10 @@ function notificationsFrom(settings: Settings) {
   })
 }
 
-/** Whether a flag has no effect without HTTPS: an operator who gives it alone may believe that HTTPS is on. */
-function isOfHttps(flag: Flag): boolean {
-  return flag === flags.key || flag === flags.cert
+/** Whether a flag has no effect without another one: an operator who gives `-key` alone may believe that HTTPS is on. */
+function lacksOther(flag: Flag, settings: Settings): boolean {
+  if (flag === flags.key || flag === flags.cert) return !reading(settings).on(flags.https)
+  return flag === flags.adminIp && !settings.has(flags.adminPort)
 }
 
 /** Node's timers take at most 2³¹ - 1 ms and fire at once beyond it; a limit of 24 days is as good as a longer one. */

@@ -40,6 +40,35 @@ export function readWords(
   return variables.ok ? ok(new Map([...variables.value, ...words.value])) : variables
 }
 
+/** Variables that look like misspelt ones of settings, a sentence for each. */
+export function misspeltVariables(env: EnvironmentVariables): readonly string[] {
+  const known = [...flagsByName.values()].flatMap(({ variable }) => (variable?.startsWith(prefix) ? [variable] : []))
+  return Object.entries(env).flatMap(([name, text = '']) => {
+    if (!name.startsWith(prefix) || text === '' || known.includes(name) || isOfOthers(name, text)) return []
+    const near = known.find((variable) => variable.startsWith(`${name}_`)) ?? nearestVariable(name, known)
+    return near === undefined ? [] : [`${name} is no setting: did you mean ${near}?`]
+  })
+}
+
+/** The variables of our own flags begin with it. */
+const prefix = 'RIGEL_'
+
+/** Compares what is behind the prefix, which all of them have. */
+function nearestVariable(name: string, known: readonly string[]): string | undefined {
+  const ends = known.map((variable) => variable.slice(prefix.length))
+  const near = nearest(name.slice(prefix.length), ends)
+  return near && `${prefix}${near}`
+}
+
+/** Variables for tests of this program that resemble settings. */
+const ofTests: ReadonlySet<string> = new Set(['RIGEL_CLUSTER_LINK', 'RIGEL_CLUSTER_ROUNDS'])
+
+/** Whether the variable is for tests, or Kubernetes has made it for a service whose name begins with `rigel`. */
+function isOfOthers(name: string, text: string): boolean {
+  if (ofTests.has(name)) return true
+  return /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name) || /^(tcp|udp|sctp):\/\//.test(text)
+}
+
 function fromWords(argv: readonly string[]): Result<Map<Flag, GivenValue> | Printing['what'], Mistake> {
   const settings = new Map<Flag, GivenValue>()
   for (const token of tokensOf(argv)) {

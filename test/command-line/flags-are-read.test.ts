@@ -22,6 +22,7 @@ const readAs: Readonly<Record<string, string>> = {
   statNotifQueue: "'statNotifQueue'",
   // They are named at the start.
   ignored: 'warningsOf(',
+  misspelt: 'warningsOf(',
 }
 
 test('each option is read outside of the command line', async (t) => {

@@ -111,6 +111,7 @@ const defaults = {
     subscriptionGrace_days: 30,
   },
   ignored: [],
+  misspelt: [],
 }
 
 const members = 'https://10.0.0.1:2379,https://10.0.0.2:2379'

@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { openManagementPort, readOptions, switchesOf, warningsOf } from '../../src/flags/command-line.js'
 import { readCommand } from '../../src/flags/command-words.js'
 import { flagRules } from '../../src/flags/flag-help.js'
 import { flagsByName, takesValue } from '../../src/flags/flags.js'
 import type { Options } from '../../src/flags/settings.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 type Env = Readonly<Record<string, string>>
 
@@ -129,6 +133,10 @@ test('a wrong command line is named in one line, followed by the text of -u', as
     [['-port', ' 80'], "'-port': ' 80' is not an integer from 1 to 65535"],
     [['-corsMaxAge', '-2'], "'-corsMaxAge': '-2' is not an integer from -1 to 86400"],
     [['-maxConnections', '0'], "'-maxConnections': '0' is not an integer of at least 1"],
+    [
+      ['-shutdownTimeout', '99999999999999999999'],
+      "'-shutdownTimeout': '99999999999999999999' is not an integer from 0 to 9007199254740991",
+    ],
     [['-multiservice=maybe'], "'-multiservice': no value allowed ('maybe')"],
     [['-multiservice=TRUE'], "'-multiservice': no value allowed ('TRUE')"],
     [['-reqMutexPolicy', 'some'], "'-reqMutexPolicy': 'some' is not one of all, read, write, none"],
@@ -167,6 +175,72 @@ test('flags without effect are accepted whatever their values and named together
   t.equal(warningsOf(read)[0], 'ignored command line options: ORION_MONGO_DB, -dbhost, -rplSet, -noCache, -harakiri')
   t.match(warningsOf(read)[1], /rigel import --orion reads a dump/)
   t.same(options(['-fg']).ignored, [], 'the foreground is what was asked for')
+})
+
+test('-adminIp without -adminPort has no effect and is named', async (t) => {
+  t.same(options(['-adminIp', '127.0.0.2']).ignored, ['-adminIp'])
+  t.same(options([], { RIGEL_ADMIN_IP: '127.0.0.2' }).ignored, ['RIGEL_ADMIN_IP'])
+  t.same(options(['-adminIp', '127.0.0.2', '-adminPort', '1030']).ignored, [])
+})
+
+test('an origin that no browser sends is refused', async (t) => {
+  const right = [
+    '__ALL',
+    'null',
+    'https://panel.example',
+    'http://localhost:3000',
+    'http://[::1]:8080',
+    'moz-extension://ab-1',
+  ]
+  for (const origin of right) t.equal(options(['-corsOrigin', origin]).corsOrigin, origin)
+  const wrong = [
+    '*',
+    'foo',
+    'panel.example',
+    'https://panel.example/',
+    'https://Panel.example',
+    'https://panel.example:443',
+  ]
+  for (const origin of [...wrong, 'https://a.example,https://b.example', 'https://a@panel.example', 'data:x']) {
+    t.equal(
+      mistake(['-corsOrigin', origin]),
+      `'-corsOrigin': '${origin}' is not an origin as browsers send it, such as https://panel.example, nor __ALL for every origin`,
+    )
+  }
+})
+
+/** The names of variables that are read as misspelt, and the variables that they are taken for. */
+function takenFor(...names: readonly string[]): readonly string[] {
+  return warningsOf(options([], Object.fromEntries(names.map((name) => [name, '3']))))
+}
+
+test('a variable that looks like that of a setting is named with the one that was probably meant', async (t) => {
+  t.same(takenFor('RIGEL_SHUTDOWN', 'RIGEL_DBPATH', 'RIGEL_ADMN_PORT'), [
+    'RIGEL_SHUTDOWN is no setting: did you mean RIGEL_SHUTDOWN_TIMEOUT?',
+    'RIGEL_DBPATH is no setting: did you mean RIGEL_DB_PATH?',
+    'RIGEL_ADMN_PORT is no setting: did you mean RIGEL_ADMIN_PORT?',
+  ])
+  t.same(warningsOf(options([], { RIGEL_SHUTDOWN: '', RIGEL_SHUTDOWN_TIMEOUT: '3' })), [])
+})
+
+test('other variables with the prefix are not: of Kubernetes, of the build, of the tests', async (t) => {
+  const port = '_PORT_1026_TCP'
+  const ofService = [
+    '_SERVICE_HOST',
+    '_SERVICE_PORT',
+    '_SERVICE_PORT_HTTP',
+    port,
+    `${port}_PROTO`,
+    `${port}_PORT`,
+    `${port}_ADDR`,
+  ]
+  for (const service of ['RIGEL', 'RIGEL_NODES', 'RIGEL_NODE'])
+    t.same(takenFor(...ofService.map((end) => service + end)), [])
+  t.same(warningsOf(options([], { RIGEL_PORT: 'tcp://10.0.0.1:1026', RIGEL_ADMN_PORT: 'tcp://10.0.0.2:1030' })), [])
+  const pages = ['CONTRIBUTING.md', 'Dockerfile'].map((page) => readFileSync(join(root, page), 'utf8')).join('')
+  const named = [...new Set([...pages.matchAll(/RIGEL_[A-Z_]*[A-Z]/g)].map(([name]) => name))]
+  const known = new Set([...flagsByName.values()].map(({ variable }) => variable))
+  t.same(takenFor(...named.filter((name) => !known.has(name))), [])
 })
 
 test('flags of notifications are checked and kept', async (t) => {
