@@ -235,7 +235,7 @@ test('a tenant that sends more than it may gets 429 until it has paused, others 
   const [, counted] = /^rigel_http_rejected_total\{reason="rate_limit"\} (\d+)$/m.exec(metrics) ?? []
   t.equal(Number(counted), refusals.length + 1)
   t.match(metrics, /^rigel_http_rejected_total\{reason="forbidden"\} 1\d$/m)
-  await broker.writes(/a request was refused, the last one of tenant busy: their tenant sends more than -rateLimit/)
+  await broker.writes(/1 request was refused \(tenant busy\): the tenant sends more than -rateLimit allows/)
   await until(async () => (await send('GET', '/v2/entities', undefined, busy)).status !== 429)
 })
 

@@ -265,9 +265,9 @@ test('a partition that stands still refuses what comes at once, answers what it 
   t.equal((await broker.send('GET', '/version')).status, 200, 'management needs no permit')
   const { text } = await broker.send('GET', '/metrics')
   t.match(text, /rigel_http_rejected_total\{reason="overload"\} 21/)
-  await broker.writes('refused: more arrive than can be done')
+  await broker.writes('refused: more requests arrive than the broker can carry out')
   const passed_s = (performance.now() - began_ms) / 1000
-  const lines = broker.output.match(/refused: more arrive than can be done/g)?.length ?? 0
+  const lines = broker.output.match(/refused: more requests arrive than the broker can carry out/g)?.length ?? 0
   t.ok(lines <= 1 + passed_s / 10, `${lines} lines in ${passed_s} s: one in ten seconds`)
   await lock.release()
   await under.allOver()

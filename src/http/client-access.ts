@@ -2,6 +2,7 @@ import type { ApiResponse, Use } from '../broker/operations/api.js'
 import { type ApiKey, type ApiKeys, bearerToken } from '../flags/api-keys.js'
 import type { Tenant } from '../model/context/entity.js'
 import { parseTenant } from '../model/context/scope-headers.js'
+import { numberOf } from '../number-of.js'
 import { FrequentEvent } from '../observe/log/frequent-event.js'
 import type { Log } from '../observe/log/log.js'
 import type { Result } from '../result.js'
@@ -66,7 +67,7 @@ export class ClientAccess {
     const tenant = tenantOf(head, multiservice)
     const wait = tenant.ok ? rates.take(tenant.value, now) : rates.takeUnnamed(now)
     if (wait === 0n) return undefined
-    lines.refused(tenant.ok && tenant.value !== '' ? `of tenant ${tenant.value}` : 'without a tenant')
+    lines.refused(tenant.ok && tenant.value !== '' ? `tenant ${tenant.value}` : 'no tenant')
     const text = 'this tenant sends more requests than it may'
     const headers = { 'Retry-After': String((wait + 999_999_999n) / 1_000_000_000n) }
     return { ...errorResponse(head.target.kind, 429, text), headers }
@@ -137,8 +138,8 @@ export class RefusalLines {
   refused(which?: string): void {
     const refused = this.#refusals.happened()
     if (refused === undefined) return
-    const since = refused === 1 ? 'a request was' : `${refused} requests were`
-    const last = which === undefined ? '' : `, the last one ${which}`
-    this.#log.warn(this.#type, `${since} refused${last}: ${this.#why}`)
+    const last = which === undefined ? '' : ` (${refused === 1 ? '' : 'the last one: '}${which})`
+    const were = refused === 1 ? 'was' : 'were'
+    this.#log.warn(this.#type, `${numberOf(refused, 'request')} ${were} refused${last}: ${this.#why}`)
   }
 }

@@ -241,7 +241,7 @@ function clientAccess({ options, apiKeys, memory, log }: HttpServerParts, cors: 
     rates,
     multiservice,
     isPreflight: ({ verb, target }) => verb === 'OPTIONS' && cors.takesOptions(target.kind),
-    lines: new RefusalLines(log, 'http:rate', 'their tenant sends more than -rateLimit allows'),
+    lines: new RefusalLines(log, 'http:rate', 'the tenant sends more than -rateLimit allows'),
   })
 }
 
@@ -259,7 +259,7 @@ function siteCheck({ corsOrigin, adminHosts, adminPort, adminIp, adminToken, loc
 function newAdmission({ options, meter, requestWait, log, index, memory }: HttpServerParts): Admission {
   const share = permitShare(options.requestPermits, options.httpThreads, index)
   const semaphore = new SharedSemaphore(memory.permits)
-  const lines = new RefusalLines(log, 'http:overload', 'more arrive than can be done')
+  const lines = new RefusalLines(log, 'http:overload', 'more requests arrive than the broker can carry out')
   const overload = new Overload(BigInt(options.reqMaxWait_ms) * 1_000_000n)
   const report: AdmissionReport = {
     permits: (free, taken, queued) => {

@@ -1,6 +1,7 @@
 import { openManagementPort } from '../flags/command-line.js'
 import { isUnspecified, originOf } from '../flags/own-broker.js'
 import type { Options } from '../flags/settings.js'
+import { numberOf } from '../number-of.js'
 import type { Facts } from '../observe/log/log.js'
 import { builtVersion, versionFacts } from '../version.js'
 
@@ -49,7 +50,7 @@ export function announcement(options: Options, { port, partitions }: Ready): str
 }
 
 function partitionsText(partitions: number): string {
-  return `${partitions} ${partitions === 1 ? 'partition' : 'partitions'}`
+  return numberOf(partitions, 'partition')
 }
 
 function addressOf(options: Options, port: number): string {

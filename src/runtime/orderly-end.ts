@@ -1,3 +1,4 @@
+import { numberOf } from '../number-of.js'
 /** The parts of the broker that an orderly end ends one by one. Comments say what holds once a part has ended. */
 export type Ending =
   /** Expired entities are no longer removed. */
@@ -117,9 +118,8 @@ const work: Readonly<Record<Ending, string>> = {
 
 /** What was given up, for a line of the log; undefined for nothing. */
 export function givenUpText({ requests, parts }: GivenUp): string | undefined {
-  const counted = requests === 1 ? '1 request' : `${requests} requests`
   const texts = [
-    ...(requests === 0 ? [] : [counted]),
+    ...(requests === 0 ? [] : [numberOf(requests, 'request')]),
     ...parts.filter((part) => requests === 0 || part !== 'frontEnds').map((part) => work[part]),
   ]
   return texts.length === 0 ? undefined : texts.join(', ')

@@ -73,6 +73,11 @@ test('every command ends a wrong command line with 2 and a hint on stderr', asyn
   }
 })
 
+test('rigel cluster names what is missing', async (t) => {
+  t.match((await outcomeOf('cluster', [])).errors, /^rigel cluster needs status, remove or recover\n/)
+  t.match((await outcomeOf('cluster', ['status'])).errors, /^give -cluster and -clusterUrl\n/)
+})
+
 test('every command has its help', async (t) => {
   for (const name of Object.keys(wrong)) {
     for (const flag of ['-h', '-help', '--help']) {

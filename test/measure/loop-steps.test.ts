@@ -95,6 +95,21 @@ test('a step that nobody has named is found', async (t) => {
   })
 })
 
+test('work without a name is told with the longest that has one', async (t) => {
+  const { steps, lines } = watched(t, 100)
+  await until(async () => {
+    await delay(150)
+    const since = steps.begin()
+    busy(60)
+    if (steps.isLong(since)) steps.name('a turn of 1 command (sweep)', 1)
+    busy(1500)
+    await delay(700)
+    return lines.some(({ message }) =>
+      /: unnamed work; the longest work with a name took \d+ ms: a turn of 1 command \(sweep\), 1 byte; /.test(message),
+    )
+  }, 'both are told')
+})
+
 test('what is worked on in slices names the steps that have no name', async (t) => {
   const { steps, lines } = watched(t, 100)
   const subject = { stepName: 'POST /v2/op/update', step_bytes: 99 }

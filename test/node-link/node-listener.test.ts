@@ -133,7 +133,7 @@ test('who has no token, or is of another cluster or format, is refused and told 
   }
   t.equal(node.partition.store.entityCount, 0)
   t.equal(node.taken.length, 0)
-  t.match(node.lines[0], /a request was refused, the last one from 127.0.0.1 \(a\), with 401/)
+  t.match(node.lines[0], /1 request was refused \(from 127.0.0.1 \(a\), with 401/)
 })
 
 test('without a token nothing else is learnt, and what follows a refusal is not looked at', async (t) => {

@@ -3,6 +3,7 @@ import { get as httpsGet, type RequestOptions } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { checkServerIdentity } from 'node:tls'
 import { ownBroker, ownToken } from '../../flags/own-broker.js'
+import { numberOf } from '../../number-of.js'
 import type { Result } from '../../result.js'
 import { archive_bytes, archived, backupContents, WrongArchive } from '../../storage/archive/archive.js'
 import { formatVersion } from '../../storage/folder/folder-format.js'
@@ -21,7 +22,7 @@ import {
 import { type ConnectionFault, connectionFaultOf, firstCertificate, trustedWith } from './connection-fault.js'
 import { interruptibly } from './interruption.js'
 import { currentFiles, openFolder } from './offline-folder.js'
-import { numberOf, Progress, sizeText } from './progress.js'
+import { Progress, sizeText } from './progress.js'
 
 const help = `Usage: rigel backup DIR [options]
 

@@ -1,11 +1,12 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { numberOf } from '../../number-of.js'
 import { formatVersion, otherFormat } from '../../storage/folder/folder-format.js'
 import { type Finding, Findings } from '../../storage/store/check/findings.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { CommandFailure, command, WrongCommandLine } from './command.js'
 import { checkedFolder, checkedMembers, type FolderCounts } from './folder-check.js'
-import { numberOf, Progress, type ProgressOutput } from './progress.js'
+import { Progress, type ProgressOutput } from './progress.js'
 
 const help = `Usage: rigel check -dbPath FOLDER
        rigel check DIR

@@ -87,11 +87,6 @@ export class Progress {
   }
 }
 
-/** A number of things for people: `1 partition`, `6 entities`. */
-export function numberOf(count: number, one: string, several = `${one}s`): string {
-  return `${count} ${count === 1 ? one : several}`
-}
-
 const sizeUnits = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
 /** A number of bytes for people: `88.6 MB`. */

@@ -1,9 +1,10 @@
+import { numberOf } from '../../number-of.js'
 import { noRoomFor } from '../../storage/environment/disk-room.js'
 import { beginNext, fixedMember, hasPrevious, previousFolder } from '../../storage/folder/folder-swap.js'
 import { CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
 import { interruptibly } from '../offline/interruption.js'
 import { type FolderOpening, removeBuilt, StoredFolder, swapMembers } from '../offline/offline-folder.js'
-import { numberOf, Progress, type ProgressOutput } from '../offline/progress.js'
+import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
 import { type Resharded, reshardInto } from './reshard.js'
 

@@ -1,3 +1,4 @@
+import { numberOf } from '../../number-of.js'
 import { CounterTable, type CounterTableMemory } from '../../threads/shared-memory/counter-table.js'
 import type { Switches } from '../../threads/shared-memory/switches.js'
 import type { Nanoseconds } from '../../time.js'
@@ -213,15 +214,16 @@ export class LoopSteps {
   }
 
   #text(isNamed: boolean): string {
-    const named = `${this.#what}, ${this.#bytes} bytes`
+    const named = `${this.#what}, ${numberOf(this.#bytes, 'byte')}`
     if (isNamed && this.#what !== '') return named
     if (this.#what !== '' && this.#sliced.size === 0)
-      return `unnamed work, beside ${Math.round(this.#longest_ms)} ms of ${named}`
+      return `unnamed work; the longest work with a name took ${Math.round(this.#longest_ms)} ms: ${named}`
     const [sliced = this.#leftSliced] = this.#sliced
-    if (sliced !== undefined) return `a slice of ${sliced.stepName}, ${sliced.step_bytes} bytes, or unnamed work`
+    if (sliced !== undefined)
+      return `a slice of ${sliced.stepName}, ${numberOf(sliced.step_bytes, 'byte')}, or unnamed work`
     return this.#last === undefined
       ? 'unnamed work'
-      : `unnamed work, after ${this.#last.stepName}, ${this.#last.step_bytes} bytes`
+      : `unnamed work, after ${this.#last.stepName}, ${numberOf(this.#last.step_bytes, 'byte')}`
   }
 }
 
@@ -246,7 +248,7 @@ export function logLongSteps(table: StepTable, threads: readonly NamedThread[], 
     for (const { name, row } of threads) {
       const long = table.takeLong(row)
       if (long === undefined) continue
-      const others = long.count > 1 ? `; ${long.count - 1} shorter ones since the last such line` : ''
+      const others = long.count > 1 ? `; ${numberOf(long.count - 1, 'shorter one')} since the last such line` : ''
       log.warn('steps:long', `${name} was held up for ${long.length / 1_000_000n} ms: ${long.text}${others}`)
     }
   }

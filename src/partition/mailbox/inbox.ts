@@ -2,6 +2,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { EntityId } from '../../model/context/entity.js'
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../../model/subscription/subscription.js'
+import { numberOf } from '../../number-of.js'
 import { traceArea } from '../../observe/log/trace.js'
 import type { TurnCost, TurnDetail } from '../../observe/measure/slow-requests.js'
 import type { LoopSteps } from '../../observe/measure/steps.js'
@@ -159,7 +160,9 @@ export class Inbox {
     const first = this.#runTurn()
     if (first !== undefined && steps.isLong(since)) {
       const { commands, batch } = first.arrived
-      steps.name(`turn that began with ${first.command.kind} of ${commands.length} commands`, lengthOf(batch.commands))
+      const which = commands.length === 1 ? '' : 'the first: '
+      const turn = `a turn of ${numberOf(commands.length, 'command')} (${which}${first.command.kind})`
+      steps.name(turn, lengthOf(batch.commands))
     }
   }
 

@@ -46,6 +46,7 @@ async function run(): Promise<number> {
   }
   if (task === 'recover') return recovery()
   const [name, ...flags] = words
+  if (task === '') return wrong('rigel cluster needs status, remove or recover')
   if (task !== 'remove') return wrong(`'${task}' is no task of rigel cluster`)
   if (name === undefined || name.startsWith('-')) return wrong('rigel cluster remove needs the name of a node')
   return using(flags, (parts) => removal(parts, name))
@@ -96,7 +97,7 @@ async function using(
   const read = readOptions([...flags], process.env, false)
   if (read.kind !== 'run') return wrong(read.text.split('\n', 1)[0] ?? '')
   const { cluster, dbPath } = read.options
-  if (cluster === undefined) return wrong('which cluster it is about is not said: give -cluster and -clusterUrl')
+  if (cluster === undefined) return wrong('give -cluster and -clusterUrl')
   const done = await connected(cluster, dbPath, work)
   if (done.ok) process.stdout.write(done.value)
   else process.stderr.write(`rigel cluster ${task}: ${done.error}\n`)
