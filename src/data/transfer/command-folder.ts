@@ -1,3 +1,4 @@
+import type { ValueKind } from '../../flags/flag.js'
 import { flags } from '../../flags/flags.js'
 import { type CommandArguments, urlOf, WrongCommandLine } from '../offline/command.js'
 import type { FolderOpening } from '../offline/offline-folder.js'
@@ -11,11 +12,14 @@ export const folderValues = ['dbPath', 'dbSizeMax'] as const
 
 /** Their lines of the help. */
 export const folderHelp = `  -dbPath FOLDER        the data folder of a stopped broker (${flags.dbPath.default})
-  -dbSizeMax MIB        the size to which a partition may grow (${flags.dbSizeMax_MiB.default})`
+  -dbSizeMax MIB        the size to which a partition may grow, ${flags.dbSizeMax_MiB.takes.shown} (${flags.dbSizeMax_MiB.default})`
+
+/** The numbers of partitions that a folder may have, for the help. */
+export const partitionsRange = flags.partitions.takes.shown
 
 /** How to open the folder, by the options; `make` says whether a missing one is made. Throws `WrongCommandLine`. */
 export function openingOf(given: CommandArguments, make: FolderOpening['make']): FolderOpening {
-  const sizeMax_MiB = positiveInteger(given, 'dbSizeMax') ?? flags.dbSizeMax_MiB.default
+  const sizeMax_MiB = flagValueOf(given, 'dbSizeMax', flags.dbSizeMax_MiB.takes) ?? flags.dbSizeMax_MiB.default
   return {
     path: given.value('dbPath') ?? flags.dbPath.default,
     make,
@@ -33,11 +37,16 @@ export function brokerAddressOf(given: CommandArguments): BrokerAddress | undefi
   return { url, token: given.value('token') }
 }
 
-/** The number of an option; undefined without it. Throws `WrongCommandLine`. */
-export function positiveInteger(given: CommandArguments, name: string): number | undefined {
+/** The number of partitions by the option; undefined without it. Throws `WrongCommandLine`. */
+export function partitionsOf(given: CommandArguments): number | undefined {
+  return flagValueOf(given, 'partitions', flags.partitions.takes)
+}
+
+/** The value of an option that is also a flag of the broker, which takes the same values. */
+function flagValueOf<Value>(given: CommandArguments, name: string, takes: ValueKind<Value>): Value | undefined {
   const text = given.value(name)
   if (text === undefined) return undefined
-  const number = Number(text)
-  if (!/^\d{1,9}$/.test(text) || number === 0) throw new WrongCommandLine(`-${name}: '${text}' is no positive integer`)
-  return number
+  const value = takes.parse(text)
+  if (!value.ok) throw new WrongCommandLine(`-${name}: '${text}' ${value.error}`)
+  return value.value
 }

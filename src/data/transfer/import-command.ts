@@ -6,7 +6,15 @@ import { type CommandArguments, CommandFailure, command, commandCodes, WrongComm
 import { interruptibly } from '../offline/interruption.js'
 import { StoredFolder } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
-import { brokerAddressOf, folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
+import {
+  brokerAddressOf,
+  folderHelp,
+  folderValues,
+  notAllTaken,
+  openingOf,
+  partitionsOf,
+  partitionsRange,
+} from './command-folder.js'
 import { exportSource } from './export-lines.js'
 import { FolderSink } from './folder-sink.js'
 import { ImportReport } from './import-report.js'
@@ -29,7 +37,7 @@ ${folderHelp}
   --db NAME             the name of Orion's database, without that of a tenant (orion)
   --url URL             a running broker with NGSIv2, of any make, instead of a folder
   --token TOKEN         its key, sent as X-Auth-Token
-  -partitions N         the number of partitions of a new folder
+  -partitions N         the number of partitions of a new folder, ${partitionsRange}
   --on-conflict WHAT    what to do with an item that is there already: fail (the default), skip or replace
   --keep-going          goes on after an item that cannot be imported
   --dry-run             reads and checks everything, and writes nothing
@@ -95,7 +103,7 @@ type OpenSink = (interrupted: AbortSignal) => Promise<Sink>
 function sinkOf(given: CommandArguments, settings: SinkSettings): OpenSink {
   const address = brokerAddressOf(given)
   if (address !== undefined) return async (interrupted) => new BrokerSink({ ...address, interrupted }, settings)
-  const opening = openingOf(given, { partitions: positiveInteger(given, 'partitions') })
+  const opening = openingOf(given, { partitions: partitionsOf(given) })
   return async () => {
     if (settings.dry && !existsSync(formatFile(opening.path))) return missingFolder
     return new FolderSink(await StoredFolder.open(opening), settings)

@@ -5,10 +5,8 @@ import { CommandFailure, command, commandCodes, WrongCommandLine } from '../offl
 import { interruptibly } from '../offline/interruption.js'
 import { type FolderOpening, removeBuilt, StoredFolder, swapMembers } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
-import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
+import { folderHelp, folderValues, openingOf, partitionsOf, partitionsRange } from './command-folder.js'
 import { type Resharded, reshardInto } from './reshard.js'
-
-const most = 256
 
 const help = `Usage: rigel reshard -partitions N [options]
 
@@ -16,7 +14,7 @@ Changes the number of partitions of the data folder of a stopped broker. The com
 which takes as much of the disk again, and then replaces all of them at once. If it is killed, the folder has either the old
 partitions or the new ones.
 
-  -partitions N         the new number of partitions, 1 to ${most}
+  -partitions N         the new number of partitions, ${partitionsRange}
 ${folderHelp}
 
 The old partitions stay in the folder 'previous' of the data folder. 'rigel restore --forget-previous' removes them. The exit code
@@ -33,9 +31,8 @@ export const reshardCommand = command({
   positionals: [],
   failed: 'nothing was changed',
   run: async (given, { errors }) => {
-    const partitions = positiveInteger(given, 'partitions')
+    const partitions = partitionsOf(given)
     if (partitions === undefined) throw new WrongCommandLine("rigel reshard needs -partitions N: 'rigel help reshard'")
-    if (partitions > most) throw new WrongCommandLine(`-partitions: ${partitions} is more than ${most}`)
     const opening = openingOf(given, false)
     const { entities, notices } = await resharded(opening, partitions, errors)
     const moved = [numberOf(entities, 'entity', 'entities'), numberOf(notices, 'waiting notification')].join(' and ')
