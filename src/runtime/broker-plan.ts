@@ -2,7 +2,7 @@ import type { Options } from '../flags/settings.js'
 import { ProxyNotice } from '../http/management-access.js'
 import { AlarmReports } from '../observe/log/alarms.js'
 import { type Measures, rowsOf } from '../observe/measure/measures.js'
-import type { DataFolder } from '../storage/folder/data-folder.js'
+import type { DataFolder, FolderMaps } from '../storage/folder/data-folder.js'
 import { Memtable } from '../storage/store/memtable.js'
 import { ReadPool } from '../storage/store/read-pool.js'
 import { ConnectionLimit, ForwardLimit, MailboxCapacity, ViewerLimit } from '../threads/shared-memory/limits.js'
@@ -21,6 +21,24 @@ const spareReaders = 256
 /** The most read transactions of a partition that may be open at one time, over all threads. */
 export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): number {
   return dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders
+}
+
+/**
+ * What each HTTP thread takes of the address space, and the program beside: most of it is only reserved, for WebAssembly in Node's
+ * HTTP client.
+ */
+const httpThread_bytes = 22 * 2 ** 30
+const program_bytes = 14 * 2 ** 30
+/** What each thread of a partition or for queries takes. */
+const thread_bytes = 2 ** 30
+
+/** The address space that a broker takes. */
+export function mapsOf({ dbSizeMax_MiB, httpThreads, queryThreads }: Options): FolderMaps {
+  return {
+    sizeMax_bytes: dbSizeMax_MiB * 2 ** 20,
+    others_bytes: (partitions) =>
+      program_bytes + httpThreads * httpThread_bytes + (partitions + httpThreads * queryThreads) * thread_bytes,
+  }
 }
 
 /** The name of this broker in notifications and forwarded requests, derived from the id of its folder. */

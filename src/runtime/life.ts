@@ -12,7 +12,7 @@ import { err, ok, type Result } from '../result.js'
 import { type DataFolder, isNewFolder, openDataFolder } from '../storage/folder/data-folder.js'
 import type { Switches } from '../threads/shared-memory/switches.js'
 import { announcement, readyText, startLine } from './announcement.js'
-import { readersOf } from './broker-plan.js'
+import { mapsOf, readersOf } from './broker-plan.js'
 import { Core } from './core.js'
 import { exitCodes } from './exit-codes.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
@@ -87,6 +87,7 @@ export class Life {
       preferred: halfTheProcessors,
       everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
       maxReaders: readersOf(this.#options),
+      maps: mapsOf(this.#options),
       serves: { cluster: this.#options.cluster?.name },
       named: textsIn(this.#options),
       tell: (line) => this.#log.warn('storage:folder', line),

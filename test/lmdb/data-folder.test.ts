@@ -15,7 +15,7 @@ function holder(folder: string, ...before: readonly string[]) {
   const module = new URL('../../src/storage/folder/data-folder.js', import.meta.url).href
   const program = `
     const { openDataFolder } = await import(${JSON.stringify(module)})
-    const opened = await openDataFolder(process.argv[1], { preferred: 1, everyPage_bytes: 0, maxReaders: 64 })
+    const opened = await openDataFolder(process.argv[1], { preferred: 1, everyPage_bytes: 0, maxReaders: 64, maps: { sizeMax_bytes: 2 ** 26, others_bytes: () => 0 } })
     console.log(process.pid, opened.ok ? 'taken' : opened.error.reason)
     setInterval(() => {}, 1000)
   `

@@ -2,7 +2,8 @@ import { closeSync, mkdirSync, openSync, readSync, statSync, truncateSync, write
 import { openDatabase, openRoot } from '../../src/storage/environment/environment.js'
 import { type DataFolder, type FolderSettings, openDataFolder } from '../../src/storage/folder/data-folder.js'
 
-const settings: FolderSettings = { partitions: undefined, preferred: 1, everyPage_bytes: 2 ** 26, maxReaders: 64 }
+const maps = { sizeMax_bytes: 2 ** 26, others_bytes: () => 0 }
+const settings: FolderSettings = { partitions: undefined, preferred: 1, everyPage_bytes: 2 ** 26, maxReaders: 64, maps }
 
 /** Opens a folder with this many partitions; gives it, or why it was refused. */
 export async function opened(path: string, change: Partial<FolderSettings> = {}): Promise<DataFolder | string> {

@@ -41,6 +41,8 @@ interface Refusal {
   readonly code: number
   readonly message: RegExp
   readonly before?: readonly string[]
+  /** What starts the program. */
+  readonly under?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -93,6 +95,20 @@ const refusals: readonly Refusal[] = [
     flags: ['-dbPath', at('whole'), '-partitions', '3'],
     code: 3,
     message: /was made with 2 partitions and keeps that number: start without -partitions, or .* rigel reshard/,
+  },
+  {
+    what: 'maps for which no address space is large enough',
+    flags: ['-partitions', '2', '-dbSizeMax', '16777216'],
+    code: 3,
+    message: /"FATAL".*the address space has no room for 3 maps of 33570816 MiB: lower -dbSizeMax/,
+  },
+  {
+    what: 'maps for which the limit of the address space is too low',
+    flags: ['-partitions', '2'],
+    under: ['sh', '-c', 'ulimit -v 20000000; exec "$@"', 'sh'],
+    code: 3,
+    message:
+      /"FATAL".*no room for 3 maps of 147456 MiB within the limit of 19531 MiB: raise it \(ulimit -v \d+\), or lower -dbSizeMax/,
   },
   {
     what: 'too many partitions',
@@ -227,10 +243,14 @@ root.before(async () => {
 const none: readonly string[] = []
 
 /** Starts the program, which has to end by itself; gives its exit code and all that it says. */
-async function startRefusal({ flags, before = [], environment = {} }: Refusal, data = at('not made'), user = none) {
+async function startRefusal(
+  { flags, before = [], under = [], environment = {} }: Refusal,
+  data = at('not made'),
+  user = none,
+) {
   const own = flags.includes('-dbPath') || before.length > 0 ? [] : ['-dbPath', data]
   const words = [brokerProgram, ...before, ...(before.length > 0 ? [] : ['-port', port]), ...flags, ...own]
-  const [program = '', ...given] = [...user, 'sh', ...nodeBySh(words)]
+  const [program = '', ...given] = [...user, ...under, 'sh', ...nodeBySh(words)]
   const child = spawn(program, given, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...environment } })
   const [output, errors] = [text(child.stdout), text(child.stderr)]
   await once(child, 'close')

@@ -5,7 +5,7 @@ import { formatVersion, otherFormat } from '../../storage/folder/folder-format.j
 import { type Finding, Findings } from '../../storage/store/check/findings.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { CommandFailure, command, WrongCommandLine } from './command.js'
-import { checkedFolder, checkedMembers, type FolderCounts } from './folder-check.js'
+import { checkedFolder, checkedMembers, type FolderCounts, refuseWithoutSpace } from './folder-check.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
 const help = `Usage: rigel check -dbPath FOLDER
@@ -76,6 +76,7 @@ async function checkedBackup(
   errors: ProgressOutput,
 ): Promise<FolderCounts | undefined> {
   if (!existsSync(folder)) throw new CommandFailure(`${folder} is not there`)
+  refuseWithoutSpace()
   const manifest = findings.attempt(folder, undefined, 'it is no whole backup', () => readManifest(folder))
   if (manifest === undefined) return undefined
   if (manifest.format !== formatVersion) {

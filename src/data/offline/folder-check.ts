@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { commandSpace_bytes, noSpaceFor } from '../../storage/environment/address-space.js'
 import { restoreCheckpoint } from '../../storage/environment/checkpoint.js'
 import { type EnvironmentSettings, figuresOf, openEnvironment } from '../../storage/environment/environment.js'
 import { damageOf } from '../../storage/environment/file-check.js'
@@ -12,7 +13,7 @@ import { checkMetadata, type MetadataCounts } from '../../storage/store/check/me
 import { checkOutbox } from '../../storage/store/check/outbox-check.js'
 import { PartitionCheck } from '../../storage/store/check/partition-check.js'
 import { CommandFailure } from './command.js'
-import { currentFiles, formatOf, openFolder } from './offline-folder.js'
+import { anySize_bytes, currentFiles, formatOf, openFolder } from './offline-folder.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
 /** The numbers of checked items. */
@@ -28,7 +29,7 @@ interface Whole {
   readonly partitions: number
 }
 
-const reading: EnvironmentSettings = { readOnly: true, sizeMax_bytes: 2 ** 40, maxReaders: 64 }
+const reading: EnvironmentSettings = { readOnly: true, sizeMax_bytes: anySize_bytes, maxReaders: 64 }
 
 /**
  * Checks the data folder of a stopped broker: its files and logs as they are, and, when those are sound, its records after the
@@ -40,6 +41,7 @@ export async function checkedFolder(
   errors: ProgressOutput,
 ): Promise<FolderCounts | undefined> {
   if (!existsSync(path)) throw new CommandFailure(`${path} is not there`)
+  refuseWithoutSpace()
   const lock = lockDataFolder(path)
   if (!lock.ok) throw new CommandFailure(lock.error.reason)
   let partitions: number
@@ -67,6 +69,13 @@ export async function checkedFolder(
   } finally {
     folder.release()
   }
+}
+
+/** Throws `CommandFailure` when the address space of this process has no room for the environments, which are read one after the other. */
+export function refuseWithoutSpace(): void {
+  const { sizeMax_bytes } = reading
+  const missing = noSpaceFor({ environments: 1, sizeMax_bytes, others_bytes: commandSpace_bytes })
+  if (missing !== undefined) throw new CommandFailure(missing)
 }
 
 /** Checks the records of all members, whose pages are known to be sound or are checked here; undefined when they are damaged. */

@@ -5,9 +5,10 @@ import { halfTheProcessors } from '../../machine.js'
 import { compareBytes, type Entity, type Tenant } from '../../model/context/entity.js'
 import type { DeliveryStats } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
+import { commandSpace_bytes } from '../../storage/environment/address-space.js'
 import type { WriterSettings } from '../../storage/environment/environment.js'
 import { pinnedFile } from '../../storage/environment/file-pin.js'
-import { type DataFolder, openDataFolder } from '../../storage/folder/data-folder.js'
+import { type DataFolder, type FolderMaps, openDataFolder } from '../../storage/folder/data-folder.js'
 import { type FolderFormat, readFormat } from '../../storage/folder/folder-format.js'
 import { decideSwap, finishSwap, isDecided, type SwapSource } from '../../storage/folder/folder-swap.js'
 import type { PinnedFile } from '../../storage/records/store.js'
@@ -29,6 +30,9 @@ export interface FolderOpening {
   readonly keepFree_bytes: number
 }
 
+/** The size for environments that are opened one after the other, however large they are. */
+export const anySize_bytes = 2 ** 40
+
 /** Limit of open read transactions. */
 const maxReaders = 256
 
@@ -45,16 +49,24 @@ export function formatOf(path: string): FolderFormat {
  * folder is missing, in use, damaged or of another format.
  *
  * @param everyPage_bytes size up to which each page is checked
+ * @param sizeMax_bytes size to which the data of each environment may grow, which are all opened then; else one after the other
  */
 export async function openFolder(
   path: string,
   make: FolderOpening['make'] = false,
   everyPage_bytes = 0,
+  sizeMax_bytes?: number,
 ): Promise<DataFolder> {
   // In the middle of a swap the format is missing; opening the folder finishes the swap.
   if (!make && !isDecided(path)) formatOf(path)
   const partitions = make ? make.partitions : undefined
-  const folder = await openDataFolder(path, { partitions, preferred: halfTheProcessors, everyPage_bytes, maxReaders })
+  const others_bytes = (): number => commandSpace_bytes
+  const maps: FolderMaps =
+    sizeMax_bytes === undefined
+      ? { sizeMax_bytes: anySize_bytes, others_bytes, oneByOne: true }
+      : { sizeMax_bytes, others_bytes }
+  const settings = { partitions, preferred: halfTheProcessors, everyPage_bytes, maxReaders, maps }
+  const folder = await openDataFolder(path, settings)
   if (!folder.ok) throw new CommandFailure(folder.error.reason)
   return folder.value
 }
@@ -64,7 +76,8 @@ export async function currentFiles(
   folder: DataFolder,
 ): Promise<{ readonly partitions: readonly PinnedFile[]; readonly metadata: PinnedFile }> {
   // Removing expired data needs space too, so none is kept free.
-  const settings: WriterSettings = { durable: true, keepFree_bytes: 0, writers: 1, sizeMax_bytes: 2 ** 40, maxReaders }
+  const sizeMax_bytes = anySize_bytes
+  const settings: WriterSettings = { durable: true, keepFree_bytes: 0, writers: 1, sizeMax_bytes, maxReaders }
   const members = membersOf(folder)
   for (const member of members) await new PartitionStore(member, settings).close()
   await new MetadataStore(folder.metadataPath, settings, (reason) => {
@@ -106,7 +119,7 @@ export class StoredFolder {
 
   /** Opens a folder. Throws `CommandFailure`, and leaves nothing open then. */
   static async open({ path, make, sizeMax_bytes, keepFree_bytes }: FolderOpening): Promise<StoredFolder> {
-    const folder = await openFolder(path, make, 2 ** 30)
+    const folder = await openFolder(path, make, 2 ** 30, sizeMax_bytes)
     const settings = { durable: false, keepFree_bytes, writers: 1, sizeMax_bytes, maxReaders }
     const partitions: PartitionStore[] = []
     const broken = (reason: string): never => {

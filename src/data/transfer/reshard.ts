@@ -1,4 +1,5 @@
 import type { RootDatabase } from 'lmdb'
+import { commandSpace_bytes } from '../../storage/environment/address-space.js'
 import { openDatabase, openEnvironment, openRoot, type WriterSettings } from '../../storage/environment/environment.js'
 import { writeInTransaction } from '../../storage/environment/write-transaction.js'
 import { openDataFolder } from '../../storage/folder/data-folder.js'
@@ -64,6 +65,7 @@ async function moveOutboxes(
     preferred: partitions,
     everyPage_bytes: 0,
     maxReaders: 256,
+    maps: { sizeMax_bytes, others_bytes: () => commandSpace_bytes },
   })
   if (!made.ok) throw new CommandFailure(made.error.reason)
   const readers = source.partitions.map(

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { err, ok, type Result } from '../../result.js'
+import { commandSpace_bytes } from '../../storage/environment/address-space.js'
 import { findClusterState } from '../../storage/etcd/cluster-state.js'
 import type { Engine, LogName } from '../../storage/etcd/engine.js'
 import type { EtcdClient } from '../../storage/etcd/etcd-client.js'
@@ -29,7 +30,11 @@ interface RecoveryParts {
   readonly others: readonly string[]
 }
 
-const settings = { maxReaders: 64, everyPage_bytes: 0 }
+const settings = {
+  maxReaders: 64,
+  everyPage_bytes: 0,
+  maps: { sizeMax_bytes: 2 ** 24, others_bytes: () => commandSpace_bytes, oneByOne: true },
+} as const
 
 /** A node's folder, locked by this process. */
 interface HeldFolder {

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { commandSpace_bytes, noSpaceFor } from './address-space.js'
 import { openRoot } from './environment.js'
 
 /**
@@ -12,7 +13,10 @@ export async function compactFile(path: string): Promise<void> {
   const draft = join(path, 'compact')
   mkdirSync(draft)
   try {
-    const root = openRoot(path, { readOnly: true, sizeMax_bytes: statSync(file).size, maxReaders: 8 })
+    const sizeMax_bytes = statSync(file).size
+    const missing = noSpaceFor({ environments: 1, sizeMax_bytes, others_bytes: commandSpace_bytes })
+    if (missing !== undefined) throw new Error(missing)
+    const root = openRoot(path, { readOnly: true, sizeMax_bytes, maxReaders: 8 })
     await root.backup(draft, true).finally(() => root.close())
     chmodSync(join(draft, 'data.mdb'), statSync(file).mode & 0o777)
     renameSync(join(draft, 'data.mdb'), file)

@@ -80,6 +80,11 @@ export function openDatabase(root: RootDatabase<string, Key>, name: string): Dat
 /** The address space for free pages that checkpoints keep. */
 const checkpointed_bytes = 2 ** 34
 
+/** The address space of an environment whose data may grow to a size: pages that are free but not yet reused lie in the file as well. */
+export function map_bytes(sizeMax_bytes: number): number {
+  return 2 * sizeMax_bytes + checkpointed_bytes
+}
+
 /**
  * Opens an environment without its databases. With `flushes` a commit is on disk when it returns; without, whoever writes relies on a
  * log and on checkpoints.
@@ -88,7 +93,7 @@ export function openRoot(path: string, settings: EnvironmentSettings, flushes = 
   return open<string, Key>({
     path,
     readOnly: settings.readOnly,
-    mapSize: 2 * settings.sizeMax_bytes + checkpointed_bytes, // Pages that are free but not yet reused lie in the file as well.
+    mapSize: map_bytes(settings.sizeMax_bytes),
     maxReaders: settings.maxReaders,
     maxDbs: 16,
     noSubdir: false, // A path with a dot in it would be taken for a file, not a folder.

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { systemFaultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
+import { type NeededSpace, noSpaceFor } from '../environment/address-space.js'
 import { restoreCheckpoint } from '../environment/checkpoint.js'
 import { type FolderRefusal, inUse, lockDataFolder, metadataFile } from './data-folder-lock.js'
 import {
@@ -31,6 +32,14 @@ export interface DataFolder {
   release(): void
 }
 
+/** The address space that is taken once a folder is open. */
+export interface FolderMaps extends Pick<NeededSpace, 'sizeMax_bytes'> {
+  /** By everything but the environments. */
+  readonly others_bytes: (partitions: number) => number
+  /** Whether its environments are opened one after the other. */
+  readonly oneByOne?: true
+}
+
 export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> {
   /** The number of partitions that was asked for. */
   readonly partitions: number | undefined
@@ -38,6 +47,8 @@ export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> 
   readonly preferred: number
   /** Up to this size of all files every page is checked; beyond it only branch pages. */
   readonly everyPage_bytes: number
+  /** What whoever opens the folder will map beside what it has now. */
+  readonly maps: FolderMaps
   /** Present for a broker: the cluster that it belongs to, or none. */
   readonly serves?: { readonly cluster: string | undefined }
   /** Files that flags name: a pid file, keys, logs. They may stand in the folder before its first start. */
@@ -153,6 +164,8 @@ async function openedFolder(path: string, settings: FolderSettings): Promise<Res
       reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.partitions} with rigel reshard`,
     })
   }
+  const impossible = noSpaceForAll(partitions, settings.maps)
+  if (impossible !== undefined) return err({ reason: impossible })
   const unrestored = firstNotRestored(membersOf(path, partitions), settings)
   if (unrestored !== undefined) return err({ reason: unrestored })
   return held(path, format.value, settings)
@@ -178,6 +191,8 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
     })
   }
   const partitions = settings.partitions ?? begun?.partitions ?? settings.preferred
+  const impossible = noSpaceForAll(partitions, settings.maps)
+  if (impossible !== undefined) return err({ reason: impossible })
   const folder = randomUUID()
   noteNextFormat(path, { partitions, folder })
   for (const member of membersOf(path, partitions)) {
@@ -186,6 +201,16 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
   }
   enterNextFormat(path)
   return ok(partitions)
+}
+
+/** Why the environments of a folder cannot be mapped, the metadata's among them; undefined when they can. */
+function noSpaceForAll(partitions: number, maps: FolderMaps): string | undefined {
+  const { sizeMax_bytes, others_bytes, oneByOne } = maps
+  return noSpaceFor({
+    environments: oneByOne ? 1 : partitions + 1,
+    sizeMax_bytes,
+    others_bytes: others_bytes(partitions),
+  })
 }
 
 function membersOf(path: string, partitions: number): readonly FolderMember[] {
