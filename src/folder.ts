@@ -13,6 +13,16 @@ export function makeFolder(path: string, mode = 0o777): void {
   syncFolder(dirname(path))
 }
 
+/** Whether something has a path. Throws what the system says when this process may not look: what it cannot see is not missing. */
+export function pathExists(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (fault) {
+    if (fault instanceof Error && 'code' in fault && fault.code === 'ENOTDIR') return false
+    throw fault
+  }
+}
+
 /** The mode of folders with data: passwords of subscriptions are among them, so they are for their owner alone. */
 export const privateMode = 0o700
 

@@ -1,8 +1,9 @@
-import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
 import { type Environment, openEnvironment } from '../../src/storage/environment/environment.js'
 import { bytesAt, overwritten } from '../lmdb/given-folder.js'
+import { asNobody, withoutNobody } from '../nobody.js'
 import { RunningBroker } from '../running.js'
 import { rigel, rigelProgram } from './given-command.js'
 
@@ -221,4 +222,26 @@ test('a metadata store that cannot be read is found', async (t) => {
   t.match(output, /registrations \["5718a2f1c0de00112233aabc"\]: the registration cannot be read/)
   t.match(output, /ticks .*soon is no number/)
   t.ok(readFileSync(join(data, 'format.json')))
+})
+
+test('what the user may not read is not reported as missing, and is no damage', { skip: withoutNobody }, async (t) => {
+  const [backup, data] = [join(folder, 'backup'), join(folder, 'closed')]
+  cpSync(sound, data, { recursive: true })
+  const closed = [backup, data]
+  for (const each of closed) chmodSync(each, 0)
+  t.teardown(() => {
+    for (const each of closed) chmodSync(each, 0o700)
+  })
+  const mayNot = /the user of this process may not: .*\(EACCES\)/
+  for (const [words, code] of [
+    [['check', backup], 2],
+    [['check', '-dbPath', data], 2],
+    [['restore', backup, '-dbPath', join(folder, 'restored')], 1],
+    [['backup', join(folder, 'another'), '-dbPath', data], 1],
+    [['export', '-', '-dbPath', data], 1],
+    [['reshard', '-partitions', '2', '-dbPath', data], 1],
+    [['import', '/dev/null', '--dry-run', '-dbPath', data], 1],
+  ] as const) {
+    t.match(await rigelProgram(words, '', asNobody), { code, output: '', errors: mayNot }, words.join(' '))
+  }
 })

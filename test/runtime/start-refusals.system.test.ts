@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, cpSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,6 +8,7 @@ import { t as root, test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
 import { itsKey, renewedKey, unknownCertificate } from '../delivery/certificate.js'
 import { made } from '../lmdb/given-folder.js'
+import { asNobody, withoutNobody } from '../nobody.js'
 import { brokerProgram, nodeBySh } from '../program.js'
 
 const folder = root.testdir({
@@ -25,15 +26,6 @@ const folder = root.testdir({
 })
 const at = (name: string): string => join(folder, name)
 const port = `${await freePort()}`
-
-/** Who may do nothing, where this user may do all. */
-const asNobody =
-  process.getuid?.() === 0
-    ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', '--bounding-set', '-all']
-    : []
-const mayBecomeNobody =
-  asNobody.length === 0 ||
-  spawnSync('setpriv', [...asNobody.slice(1), process.execPath, brokerProgram, 'version']).status === 0
 
 interface Refusal {
   readonly what: string
@@ -270,7 +262,7 @@ test('what cannot be used at a start is said with what helps, and has its exit c
 })
 
 test('so is what only somebody without rights meets', {
-  skip: !mayBecomeNobody && 'nobody cannot read the program',
+  skip: withoutNobody,
 }, async (t) => {
   for (const closed of ['closed', 'whole']) chmodSync(at(closed), 0o500)
   t.teardown(() => {

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { makeFolder, privateMode, syncFolder } from '../../folder.js'
+import { makeFolder, pathExists, privateMode, syncFolder } from '../../folder.js'
 import { readArchive } from '../../storage/archive/archive.js'
 import { type BackedUpFile, type Manifest, manifestName, parseManifest } from '../../storage/archive/manifest.js'
 import { noRoomFor } from '../../storage/environment/disk-room.js'
@@ -16,7 +16,7 @@ function draftOf(folder: string): string {
 
 /** Throws when a backup cannot go to a folder: it exists, or is a mount point, which cannot be replaced. */
 export function checkIsFree(folder: string): void {
-  if (!existsSync(folder)) return
+  if (!pathExists(folder)) return
   if (!statSync(folder).isDirectory()) throw new CommandFailure(`${folder} is no folder`)
   if (readdirSync(folder).length > 0) {
     throw new CommandFailure(`${folder} is not empty: name a folder that is not there yet, each backup has its own`)
@@ -38,7 +38,7 @@ export async function receiveBackup(
 ): Promise<Manifest> {
   const draft = draftOf(folder)
   makeFolder(dirname(draft))
-  if (existsSync(draft) && !readdirSync(draft).every(isBackedUp)) {
+  if (pathExists(draft) && !readdirSync(draft).every(isBackedUp)) {
     throw new CommandFailure(`${draft} is in the way, and holds what is no part of a backup: remove it`)
   }
   rmSync(draft, { recursive: true, force: true })
@@ -63,11 +63,14 @@ export async function receiveBackup(
 /** The longest backup file that is read as a whole: a damaged backup may hold anything. */
 const textMax_bytes = 2 ** 22
 
-/** The manifest of a backup; throws a text for the operator when there is none or the files beside it are not those that it names. */
+/**
+ * The manifest of a backup. Throws `CommandFailure` when there is none or the files beside it are not those that it names, and what
+ * the system says when it cannot be read.
+ */
 export function readManifest(folder: string): Manifest {
   const file = join(folder, manifestName)
-  if (!existsSync(file)) {
-    throw new CommandFailure(`${folder} is no backup, or one that was not finished: it has no ${manifestName}`)
+  if (!pathExists(file)) {
+    throw new CommandFailure(`${folder} is not a complete backup: it has no ${manifestName}`)
   }
   if (statSync(file).size > textMax_bytes) throw new CommandFailure(`${file} is too long for a manifest`)
   const manifest = parseManifest(readFileSync(file, 'utf8'))

@@ -1,6 +1,7 @@
-import { existsSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { numberOf } from '../../number-of.js'
+import { pathExists } from '../../folder.js'
+import type { Manifest } from '../../storage/archive/manifest.js'
 import { formatVersion, otherFormat } from '../../storage/folder/folder-format.js'
 import { type Finding, Findings } from '../../storage/store/check/findings.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
@@ -52,7 +53,8 @@ export const checkCommand = command({
 })
 
 function lineOf({ file, key, what }: Finding): string {
-  return key === undefined ? `${file}: ${what}` : `${file} ${key}: ${what}`
+  if (key !== undefined) return `${file} ${key}: ${what}`
+  return what.startsWith(file) ? what : `${file}: ${what}`
 }
 
 function summary(found: number, counts: FolderCounts | undefined, took_ms: number): string {
@@ -69,15 +71,26 @@ function summary(found: number, counts: FolderCounts | undefined, took_ms: numbe
   return `${outcome}: ${checked.join(', ')}, ${time}`
 }
 
+/** The manifest of a backup; undefined if it is not complete, which is a finding. Throws what the system says when it cannot be read. */
+function manifestOf(folder: string, findings: Findings): Manifest | undefined {
+  try {
+    return readManifest(folder)
+  } catch (fault) {
+    if (!(fault instanceof CommandFailure)) throw fault
+    findings.add(folder, undefined, fault.message)
+    return undefined
+  }
+}
+
 /** Compares checksums, then reads the files, which have no logs beside them. */
 async function checkedBackup(
   folder: string,
   findings: Findings,
   errors: ProgressOutput,
 ): Promise<FolderCounts | undefined> {
-  if (!existsSync(folder)) throw new CommandFailure(`${folder} is not there`)
+  if (!pathExists(folder)) throw new CommandFailure(`${folder} is not there`)
   refuseWithoutSpace()
-  const manifest = findings.attempt(folder, undefined, 'it is no whole backup', () => readManifest(folder))
+  const manifest = manifestOf(folder, findings)
   if (manifest === undefined) return undefined
   if (manifest.format !== formatVersion) {
     throw new CommandFailure(otherFormat(folder, manifest.format, `Rigel ${manifest.rigel}`))
@@ -93,7 +106,7 @@ async function checkedBackup(
   progress.end()
   if (findings.count > 0) return undefined
   const names = [...Array.from({ length: manifest.partitions }, (_, number) => `partition-${number}`), 'control']
-  const wereThere = names.filter((name) => existsSync(join(folder, name, 'lock.mdb')))
+  const wereThere = names.filter((name) => pathExists(join(folder, name, 'lock.mdb')))
   try {
     return await checkedMembers(folder, manifest, findings, errors)
   } finally {

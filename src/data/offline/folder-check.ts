@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathExists } from '../../folder.js'
 import { commandSpace_bytes, noSpaceFor } from '../../storage/environment/address-space.js'
 import { restoreCheckpoint } from '../../storage/environment/checkpoint.js'
 import { type EnvironmentSettings, figuresOf, openEnvironment } from '../../storage/environment/environment.js'
@@ -40,7 +40,7 @@ export async function checkedFolder(
   findings: Findings,
   errors: ProgressOutput,
 ): Promise<FolderCounts | undefined> {
-  if (!existsSync(path)) throw new CommandFailure(`${path} is not there`)
+  if (!pathExists(path)) throw new CommandFailure(`${path} is not there`)
   refuseWithoutSpace()
   const lock = lockDataFolder(path)
   if (!lock.ok) throw new CommandFailure(lock.error.reason)
@@ -106,7 +106,7 @@ function namesOf(partitions: number): readonly string[] {
 /** The state of a running broker at its end is in its log: the file is at its last checkpoint. */
 function checkFiles(path: string, name: string, findings: Findings): void {
   const file = join(path, 'data.mdb')
-  if (!existsSync(file)) {
+  if (!pathExists(file)) {
     findings.add(file, undefined, 'it is missing')
     return
   }

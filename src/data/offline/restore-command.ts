@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { pathExists } from '../../folder.js'
 import { type Manifest, manifestName } from '../../storage/archive/manifest.js'
 import { compactFile } from '../../storage/environment/compaction.js'
 import { noRoomFor } from '../../storage/environment/disk-room.js'
@@ -62,7 +63,7 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
   const [backup] = given.positionals
   // Read first: without a backup to restore, a missing folder is not made.
   const manifest = backup === undefined ? undefined : readManifest(backup)
-  if (manifest === undefined && !existsSync(path)) throw new CommandFailure(`${path} is not there`)
+  if (manifest === undefined && !pathExists(path)) throw new CommandFailure(`${path} is not there`)
   const lock = lockDataFolder(path)
   if (!lock.ok) throw new CommandFailure(lock.error.reason)
   try {

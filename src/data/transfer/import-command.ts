@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
 import { systemFaultText } from '../../faults.js'
+import { pathExists } from '../../folder.js'
 import { formatFile } from '../../storage/folder/folder-format.js'
 import { now } from '../../time.js'
 import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
@@ -105,7 +105,7 @@ function sinkOf(given: CommandArguments, settings: SinkSettings): OpenSink {
   if (address !== undefined) return async (interrupted) => new BrokerSink({ ...address, interrupted }, settings)
   const opening = openingOf(given, { partitions: partitionsOf(given) })
   return async () => {
-    if (settings.dry && !existsSync(formatFile(opening.path))) return missingFolder
+    if (settings.dry && !pathExists(formatFile(opening.path))) return missingFolder
     return new FolderSink(await StoredFolder.open(opening), settings)
   }
 }

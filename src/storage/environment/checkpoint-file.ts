@@ -1,8 +1,8 @@
-import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
-import { syncFolder } from '../../folder.js'
+import { pathExists, syncFolder } from '../../folder.js'
 import { err, ok, type Result } from '../../result.js'
 import { integerAt, isMeta, meta, pageSizeOf } from './page-layout.js'
 
@@ -56,7 +56,7 @@ export class CheckpointFile {
   constructor(path: string) {
     this.#path = path
     const file = checkpointFile(path)
-    if (!existsSync(file)) return
+    if (!pathExists(file)) return
     this.#descriptor = openSync(file, 'r+')
     // The last checkpoint is about to be relied on, and a killed process may not have flushed it.
     fdatasyncSync(this.#descriptor)
@@ -94,7 +94,7 @@ export function flushCheckpoints(path: string): void {
  */
 export function keptCheckpoint(path: string): Result<KeptCheckpoint | undefined, NoCheckpoint> {
   const file = checkpointFile(path)
-  if (!existsSync(file)) return ok(undefined)
+  if (!pathExists(file)) return ok(undefined)
   let last: KeptCheckpoint | undefined
   for (const index of [0, 1]) {
     const bytes = slotOf(file, index)

@@ -1,8 +1,9 @@
-import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RootDatabase, Transaction } from 'lmdb'
 import { type DiskFault, diskFault } from '../../faults.js'
+import { pathExists } from '../../folder.js'
 import { err, type Result } from '../../result.js'
 import type { Key } from '../records/keys.js'
 import {
@@ -202,7 +203,7 @@ export function restoreCheckpoint(path: string): Result<Checkpoint | undefined, 
   const found = keptCheckpoint(path)
   if (!found.ok || found.value === undefined) return found
   const data = join(path, 'data.mdb')
-  if (!existsSync(data)) return err({ reason: `${data} is missing` })
+  if (!pathExists(data)) return err({ reason: `${data} is missing` })
   // A killed process may have written it without a flush, and it must not be lost once it is used.
   flushCheckpoints(path)
   const descriptor = openSync(data, 'r+')

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { replaceFile } from '../../folder.js'
+import { pathExists, replaceFile } from '../../folder.js'
 
 /** The cluster that a data folder belongs to. */
 export interface ClusterFact {
@@ -21,7 +21,7 @@ function clusterFile(path: string): string {
 /** The cluster of a folder; undefined when it has none. Throws when its file cannot be read. */
 export function readClusterFact(path: string): ClusterFact | undefined {
   const file = clusterFile(path)
-  if (!existsSync(file)) return undefined
+  if (!pathExists(file)) return undefined
   const fact = parsed(readFileSync(file, 'utf8'))
   if (fact === undefined) throw new Error(`${file} is damaged: restore it from a backup of the folder`)
   return fact

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs'
+import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { replaceFile, syncFolder } from '../../folder.js'
+import { pathExists, replaceFile, syncFolder } from '../../folder.js'
 import { err, ok, type Result } from '../../result.js'
 
 /** The format that this program writes, and the only one that it reads. */
@@ -62,7 +62,7 @@ export function enterNextFormat(path: string): void {
 }
 
 function parsed(file: string): FormatRead {
-  if (!existsSync(file)) return 'missing'
+  if (!pathExists(file)) return 'missing'
   const text = readFileSync(file, 'utf8')
   try {
     return checked(JSON.parse(text)) ?? 'damaged'

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { privateMode, syncFolder } from '../../folder.js'
+import { pathExists, privateMode, syncFolder } from '../../folder.js'
 import { err, ok, type Result } from '../../result.js'
 import { formatFile, readFormat } from './folder-format.js'
 
@@ -52,12 +52,12 @@ function previousDraft(path: string): string {
 
 /** Whether previous members exist. */
 export function hasPrevious(path: string): boolean {
-  return existsSync(formatFile(previousFolder(path))) || membersIn(previousFolder(path)).length > 0
+  return pathExists(formatFile(previousFolder(path))) || membersIn(previousFolder(path)).length > 0
 }
 
 /** The names of a data folder's members and format files. */
 export function membersIn(path: string): readonly string[] {
-  if (!existsSync(path)) return []
+  if (!pathExists(path)) return []
   return readdirSync(path).filter((name) => memberName.test(name))
 }
 
@@ -135,17 +135,17 @@ export function* finishSwap(path: string): Generator<string, void> {
 function* move(path: string, { source, leaving, entering }: SwapNote): Generator<string, void> {
   const draft = previousDraft(path)
   const from = join(path, source)
-  if (leaving.length > 0 && !existsSync(draft)) mkdirSync(draft, privateMode)
+  if (leaving.length > 0 && !pathExists(draft)) mkdirSync(draft, privateMode)
   for (const name of leaving) {
     // A member that is there already has left, and the file of its name has entered.
-    if (existsSync(join(draft, name))) continue
+    if (pathExists(join(draft, name))) continue
     renameSync(join(path, name), join(draft, name))
     yield `${name} has left`
   }
   if (leaving.length > 0) syncFolder(draft)
   syncFolder(path)
   for (const name of entering) {
-    if (!existsSync(join(from, name))) continue
+    if (!pathExists(join(from, name))) continue
     if (name === 'format.json') syncFolder(path)
     renameSync(join(from, name), join(path, name))
     yield `${name} has entered`
@@ -158,7 +158,7 @@ function* removeLeftOver(path: string): Generator<string, void> {
   rmSync(nextFolder(path), { recursive: true, force: true })
   yield 'the place of new members is removed'
   const draft = previousDraft(path)
-  if (existsSync(draft)) {
+  if (pathExists(draft)) {
     rmSync(previousFolder(path), { recursive: true, force: true })
     yield 'earlier previous members are removed'
     renameSync(draft, previousFolder(path))
@@ -170,7 +170,7 @@ function* removeLeftOver(path: string): Generator<string, void> {
 /** Removes what an undecided swap has built; folders of others stay, whatever their names. */
 function* removeUndecided(path: string): Generator<string, void> {
   for (const folder of [nextFolder(path), previousDraft(path)]) {
-    if (!existsSync(folder) || !readdirSync(folder).every(isBuilt)) continue
+    if (!pathExists(folder) || !readdirSync(folder).every(isBuilt)) continue
     rmSync(folder, { recursive: true })
     yield `${folder}, which was not finished, is removed`
   }
@@ -198,7 +198,7 @@ export function syncTree(path: string): void {
 /** Removes the previous members; returns whether there were any. */
 export function forgetPrevious(path: string): boolean {
   const previous = previousFolder(path)
-  if (!existsSync(previous)) return false
+  if (!pathExists(previous)) return false
   // Without its format file it cannot be put back, so an interrupted removal leaves nothing that looks complete.
   rmSync(join(previous, 'format.json'), { force: true })
   syncFolder(previous)
@@ -207,7 +207,7 @@ export function forgetPrevious(path: string): boolean {
   return true
 }
 
-/** Whether a swap was decided, and is not over yet. */
+/** Whether a swap was decided, and is not over yet, as far as that can be seen: why one cannot look, the lock of the folder says. */
 export function isDecided(path: string): boolean {
   return existsSync(noteFile(path))
 }
@@ -232,7 +232,7 @@ function writeNote(path: string, note: SwapNote): void {
 /** Reads the note of a swap; throws when it is malformed, since only the note tells which members are which. */
 function readNote(path: string): SwapNote | undefined {
   const file = noteFile(path)
-  if (!existsSync(file)) return undefined
+  if (!pathExists(file)) return undefined
   const raw: unknown = JSON.parse(readFileSync(file, 'utf8'))
   if (typeof raw === 'object' && raw !== null && 'source' in raw && 'leaving' in raw && 'entering' in raw) {
     const { source, leaving, entering } = raw

@@ -1,7 +1,7 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemFaultText } from '../../faults.js'
-import { syncFolder } from '../../folder.js'
+import { pathExists, syncFolder } from '../../folder.js'
 import { openDatabase, openRoot } from '../environment/environment.js'
 import { damageOf } from '../environment/file-check.js'
 import { appliedFact } from '../environment/logged-environment.js'
@@ -40,7 +40,7 @@ export function dataFile({ path }: FolderMember): string {
 /** Why the member's file cannot be opened, for its operator; undefined when it can. */
 export function unusable(member: FolderMember, { everyPage_bytes, goesOn }: MemberSettings): string | undefined {
   const file = dataFile(member)
-  if (!existsSync(file)) return `${file} is missing: ${wayOut}`
+  if (!pathExists(file)) return `${file} is missing: ${wayOut}`
   const damage = damageOf(file, everyPage_bytes, goesOn)
   return damage && `${file} is damaged (${damage.what}): ${wayOut}`
 }

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { pathExists } from '../../../folder.js'
 import type { Tenant } from '../../../model/context/entity.js'
 import { parseTenant } from '../../../model/context/scope-headers.js'
 import { CommandFailure } from '../../offline/command.js'
@@ -31,7 +32,7 @@ export interface Dump {
  * `CommandFailure`.
  */
 export function findDump(path: string, database: string): Dump {
-  if (!existsSync(path)) throw new CommandFailure(`${path} is not there`)
+  if (!pathExists(path)) throw new CommandFailure(`${path} is not there`)
   const found = statSync(path).isDirectory() ? inFolder(path, database) : oneFile(path, database)
   if (found.files.length === 0) {
     throw new CommandFailure(

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathExists } from '../../../folder.js'
 import { readCheckpoint } from '../../environment/checkpoint.js'
 import { decodeMetadataRecord } from '../../records/metadata-record.js'
 import { decodeEntity } from '../../records/record.js'
@@ -22,7 +22,7 @@ export function checkLog(path: string, kind: 'partition' | 'metadata', findings:
     return 0
   }
   const folder = join(path, 'log')
-  if (checkpoint.value === undefined || !existsSync(folder)) return 0
+  if (checkpoint.value === undefined || !pathExists(folder)) return 0
   const from = parsePosition(checkpoint.value.note)
   if (from === undefined) {
     findings.add(join(path, 'checkpoint'), undefined, 'it names no place in the log')
