@@ -46,8 +46,8 @@ ${folderHelp}
 The command reads a file twice, and imports nothing if its end is missing. It can read the standard input only once. So if the end
 is missing there, what comes before it has been imported.
 
-The exit code is 0 if everything was imported, 3 if an item or a part of one was left out, 1 if the import failed, and 2 for a wrong
-command line.
+The exit code is 0 if everything was imported, 3 if an item or a part of one was left out, 1 if the import failed or stopped at an item,
+and 2 for a wrong command line.
 `
 
 /** `rigel import`: from a file into the folder of a stopped broker, or into a running one. */
@@ -141,6 +141,7 @@ async function imported(
     errors.write(report.text(result, settings.dry))
     interrupted.throwIfAborted()
     if (given.value('url') !== undefined) errors.write(`${notSent}\n`)
+    if (result.hasStopped) return commandCodes.failed
     const { itemLeftOut, partLeftOut, unreadable } = result.remarks
     return itemLeftOut + partLeftOut + unreadable > 0 ? notAllTaken : commandCodes.done
   } finally {

@@ -58,7 +58,7 @@ export class ImportReport {
       ...(rows.length === 0 ? ['nothing was imported'] : rows),
       ...this.#shown,
       ...(more > 0 ? [`and ${more} more: --report FILE lists them all`] : []),
-      ...(hasStopped ? [isDry ? 'the import stopped there: --keep-going lists all' : stopped] : []),
+      ...(hasStopped ? [isDry ? 'the import stopped there: --keep-going lists all' : stoppedText(counts)] : []),
       '',
     ].join('\n')
   }
@@ -84,5 +84,9 @@ function rowsOf(result: string, byTenant: ReadonlyMap<Tenant, Readonly<ItemCount
   ]
 }
 
-const stopped =
-  'the import stopped there, and has imported what comes before: correct the item and import again with --on-conflict skip, or use --keep-going'
+function stoppedText({ created, replaced, skipped }: ImportResult['counts']): string {
+  const comesFirst = created.size + replaced.size + skipped.size > 0
+  return comesFirst
+    ? 'the import stopped there, and has imported what comes before: correct what is wrong and import again with --on-conflict skip, or use --keep-going'
+    : 'the import stopped there: correct what is wrong and import again, or use --keep-going'
+}
