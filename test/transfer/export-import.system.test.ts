@@ -152,7 +152,8 @@ test('what is there already fails, is skipped or is replaced; what is wrong is s
   })
   t.match(await import_('{"kind":"entity","id":"x"}'), {
     code: 1,
-    errors: /nothing was imported\nline 1: .*it is no export of Rigel.*\nthe import stopped there: correct what is wrong and import/,
+    errors:
+      /nothing was imported\nline 1: .*it is no export of Rigel.*\nthe import stopped there: correct what is wrong and import/,
   })
   t.match(await import_(exportOf([{ kind: 'entity', id: 'x', attribute: [] }])), {
     errors: /line 2: .*attribute means nothing here/,

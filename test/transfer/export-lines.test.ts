@@ -240,3 +240,27 @@ test('what is unknown, missing or wrong is refused by its name', async (t) => {
   ]
   await sameOf(t, cases)
 })
+
+test('a password that is only hidden, or missing, is not imported, nor is its user; this is said', async (t) => {
+  const target = { kind: 'mqtt', topic: 'a', user: 'me' }
+  const of = (more: object) => ({
+    ...listening,
+    url: 'mqtt://127.0.0.1:9',
+    terms: { notification: { ...shown, target: { ...target, ...more } } },
+  })
+  const file = join(t.testdir(), 'lines.jsonl')
+  writeFileSync(file, exportOf([of({ passwd: '*****' }), of({}), of({ passwd: 'x' })]))
+  const read: unknown[] = []
+  for await (const piece of exportSource(new InputFile(file), imported).pieces) {
+    for (const sourced of piece) {
+      if (sourced.kind !== 'item' || sourced.item.kind !== 'subscription') throw new Error('it is a subscription')
+      read.push([sourced.item.subscription.terms?.notification.target, sourced.losses])
+    }
+  }
+  const loss = { kind: 'leftOut', what: 'the user me of MQTT, whose password the export does not have' }
+  t.match(read, [
+    [{ user: undefined, passwd: undefined }, [loss]],
+    [{ user: undefined, passwd: undefined }, [loss]],
+    [{ user: 'me', passwd: 'x' }, []],
+  ])
+})

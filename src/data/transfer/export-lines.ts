@@ -4,10 +4,24 @@ import type { Milliseconds } from '../../time.js'
 import { failureText } from '../offline/command.js'
 import { entityLine, readEntityLine } from './entity-line.js'
 import { type InputFile, linesOf, mayBeParsed, type TextLine } from './input-file.js'
-import { type Item, type ItemCounts, type ItemSource, itemKinds, noCounts, type Sourced } from './items.js'
+import {
+  type Item,
+  type ItemCounts,
+  type ItemSource,
+  itemKinds,
+  noCounts,
+  type PartLoss,
+  type Sourced,
+} from './items.js'
 import { LineFields } from './line-fields.js'
 import { readRegistrationLine, registrationLine } from './registration-line.js'
-import { availabilityLine, readAvailabilityLine, readSubscriptionLine, subscriptionLine } from './subscription-line.js'
+import {
+  availabilityLine,
+  readAvailabilityLine,
+  readSubscriptionLine,
+  subscriptionLine,
+  withoutHiddenPassword,
+} from './subscription-line.js'
 
 /** The version of the export format that this program writes; it reads this and all earlier ones. */
 export const exportVersion = 1
@@ -38,7 +52,7 @@ export function endLine(counts: ItemCounts): string {
 /** A parsed line of an export. */
 type ExportLine =
   | { readonly kind: 'header' }
-  | { readonly kind: 'item'; readonly item: Item }
+  | { readonly kind: 'item'; readonly item: Item; readonly losses?: readonly PartLoss[] }
   | { readonly kind: 'end'; readonly counts: ItemCounts }
 
 const headerNames = new Set(['kind', 'format', 'version'])
@@ -55,8 +69,10 @@ function readExportLine(line: Given, now: Milliseconds): ExportLine {
       return { kind, counts: readCounts(fields.only(endNames).given('counts')) }
     case 'entity':
       return { kind: 'item', item: readEntityLine(line, now) }
-    case 'subscription':
-      return { kind: 'item', item: readSubscriptionLine(line) }
+    case 'subscription': {
+      const [item, losses] = withoutHiddenPassword(readSubscriptionLine(line))
+      return { kind: 'item', item, losses }
+    }
     case 'registration':
       return { kind: 'item', item: readRegistrationLine(line) }
     case 'availability':
@@ -162,11 +178,11 @@ class ExportReader {
     if (!this.#isInside) {
       this.#isInside = true
       const early = wrong(where, 'it is no export of Rigel: the line of the kind header is missing before it')
-      return line.kind === 'item' ? [early, { kind: 'item', item: line.item, where }] : [early]
+      return line.kind === 'item' ? [early, { ...line, where }] : [early]
     }
     if (line.kind === 'item') {
       this.#counts[line.item.kind] += 1
-      return [{ kind: 'item', item: line.item, where }]
+      return [{ ...line, where }]
     }
     this.#isInside = false
     const differing = itemKinds.find((kind) => line.counts[kind] !== this.#counts[kind])

@@ -6,10 +6,10 @@ import type { DeliveryStats } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { parseNotificationUrl, streamReference } from '../../model/subscription/targets.js'
 import { type Milliseconds, never } from '../../time.js'
-import type { AvailabilityItem, SubscriptionItem } from './items.js'
+import { type AvailabilityItem, leftOut, type PartLoss, type SubscriptionItem } from './items.js'
 import { LineFields, lineDate, lineText, pathText } from './line-fields.js'
 import { readLineSelectors, selectorMembers } from './selector-fields.js'
-import { readTerms, termsMembers } from './terms-fields.js'
+import { hidesPassword, readTerms, termsMembers } from './terms-fields.js'
 
 export function subscriptionLine({ subscription, stats, ticked }: SubscriptionItem): string {
   const { id, tenant, path, selectors, attributes, reference, expires, throttling_ms } = subscription
@@ -75,6 +75,18 @@ export function readSubscriptionLine(line: Given): SubscriptionItem {
     stats: fields.given('delivery') === undefined ? undefined : readDelivery(fields.given('delivery')),
     ticked: fields.optionalDate('ticked'),
   }
+}
+
+/** A subscription as it can be stored, and what that lacks: without its password nobody can log in as a user. */
+export function withoutHiddenPassword(item: SubscriptionItem): readonly [SubscriptionItem, readonly PartLoss[]] {
+  const { terms } = item.subscription
+  if (terms === undefined || !hidesPassword(terms.notification.target)) return [item, []]
+  const target = { ...terms.notification.target, user: undefined, passwd: undefined }
+  const notification = { ...terms.notification, target }
+  return [
+    { ...item, subscription: { ...item.subscription, terms: { ...terms, notification } } },
+    [leftOut(`the user ${terms.notification.target.user} of MQTT, whose password the export does not have`)],
+  ]
 }
 
 export function availabilityLine({ subscription }: AvailabilityItem): string {

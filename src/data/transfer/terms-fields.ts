@@ -6,6 +6,8 @@ import {
   alterations,
   attributeFormats,
   type FiringCondition,
+  hiddenPassword,
+  type MqttTarget,
   type NotificationTarget,
   type NotificationTerms,
   type SubscriptionTerms,
@@ -33,8 +35,9 @@ export function termsMembers({
   }
 }
 
-/** A target with its template as JSON, not as text. */
-function targetMembers(target: NotificationTarget): object {
+/** A target with its template as JSON, not as text, and without a password that is not known. */
+function targetMembers(given: NotificationTarget): object {
+  const target = hidesPassword(given) ? { ...given, passwd: undefined } : given
   const { custom } = target
   if (custom === undefined) return target
   const { json, ngsi } = custom
@@ -88,12 +91,20 @@ function readNotification(given: Given, reference: string): NotificationTerms {
   }
 }
 
+/** Whether the password of a target is not known, since its broker does not show it. */
+export function hidesPassword(target: NotificationTarget): target is MqttTarget {
+  return target.kind === 'mqtt' && target.passwd === hiddenPassword
+}
+
 /** Checks the target as NGSIv2 does, except for a plain URL, which NGSIv1 may have given. */
 function readLineTarget(given: Given, url: string): NotificationTarget {
   if (!isGivenObject(given)) refuse('terms.notification.target is missing')
   const { kind, timeout_ms: timeout, custom, ...members } = given
-  if (kind === 'mqtt')
-    return checkedTarget(custom === undefined ? 'mqtt' : 'mqttCustom', { url, ...members, ...customOf(custom) })
+  if (kind === 'mqtt') {
+    const unknown = members['user'] !== undefined && { passwd: hiddenPassword }
+    const shown = { url, ...unknown, ...members, ...customOf(custom) }
+    return checkedTarget(custom === undefined ? 'mqtt' : 'mqttCustom', shown)
+  }
   if (kind !== 'http') refuse('terms.notification.target.kind is neither http nor mqtt')
   if (custom !== undefined) return checkedTarget('httpCustom', { url, timeout, ...customOf(custom) })
   const scheme = parseNotificationUrl(url)?.scheme
