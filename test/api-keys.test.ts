@@ -25,9 +25,9 @@ test('a wrong line is named by its number, with what is wrong', async (t) => {
     const parsed = keysOf(t, `# first\n${line}`, multiservice)
     return parsed.ok ? 'none' : parsed.error.replace(/^.*keys:/, '')
   }
-  t.match(wrong('x'), /^2: is not: name sha256:/)
-  t.match(wrong(`x ${hash} * read`), /^2: is not: name sha256:/)
-  t.match(wrong(`x sha256:${hash} * read more`), /^2: is not: name sha256:/)
+  t.match(wrong('x'), /^2: the line must be: name sha256:/)
+  t.match(wrong(`x ${hash} * read`), /^2: the line must be: name sha256:/)
+  t.match(wrong(`x sha256:${hash} * read more`), /^2: the line must be: name sha256:/)
   t.match(wrong(`${'x'.repeat(65)} sha256:${hash} * read`), /^2: the name is not 1 to 64/)
   t.match(wrong('x sha256:12 * read'), /^2: the hash is not 64/)
   t.match(wrong(`x sha256:${hash} a,b-c read`), /^2: 'b-c' is no tenant/)
@@ -44,7 +44,7 @@ test('a file that cannot be read, or is too large, is named', async (t) => {
   writeFileSync(join(folder, 'large'), Buffer.alloc(16 * 2 ** 20 + 1))
   t.match(readApiKeys(join(folder, 'large'), false), { ok: false, error: /at most 16777216 are read/ })
   writeFileSync(join(folder, 'wrong'), 'x')
-  t.match(readApiKeys(join(folder, 'wrong'), false), { ok: false, error: /wrong:1: is not: name/ })
+  t.match(readApiKeys(join(folder, 'wrong'), false), { ok: false, error: /wrong:1: the line must be: name/ })
 })
 
 test('a key that was made is found by its hash and nothing else is, also after others have replaced it', async (t) => {

@@ -59,7 +59,9 @@ test('rigel key prints a key and the line that stands for it, which does not hav
   for (const wrong of [[], ['a b'], ['a', '--tenants', 'x-y'], ['a', 'b'], ['a', '--nothing']]) {
     t.equal(spawnSync(process.execPath, [program, ...wrong]).status, 2, wrong.join(' '))
   }
-  t.equal(spawnSync(process.execPath, [program, 'a', '--file', '/dev/null/file']).status, 1, 'what cannot be done')
+  const { status, stderr } = spawnSync(process.execPath, [program, 'a', '--file', '/nope/x'], { encoding: 'utf8' })
+  t.equal(status, 1, 'what cannot be done')
+  t.equal(stderr, 'rigel key: /nope/x: there is no such file or folder (ENOENT)\n')
   t.match(
     execFileSync(process.execPath, [brokerProgram, 'help', 'key'], { encoding: 'utf8' }),
     /^Usage: rigel key NAME/,
@@ -249,7 +251,7 @@ test('SIGHUP brings the file into force in all threads; a file with a mistake ch
   writeFileSync(file, `${before}\nnonsense\n`)
   broker.signal('SIGHUP')
   await broker.writes('the keys of clients stay as they were')
-  t.match(broker.output, /keys:\d+: is not: name sha256:/)
+  t.match(broker.output, /keys:\d+: the line must be: name sha256:/)
   t.same([...(await statusesOf({ 'X-Auth-Token': third }))], [200])
   writeFileSync(file, before)
   broker.signal('SIGHUP')
@@ -270,6 +272,6 @@ test('a file that cannot be used ends the start with 4 and a line that names it'
   const wrong = join(place, 'wrong')
   writeFileSync(wrong, '# nobody\nx y z\n')
   await t.rejects(RunningBroker.startOn(t, join(place, 'data'), ['-apiKeys', wrong]), {
-    message: /ended with 4.*wrong:2: is not: name sha256/s,
+    message: /ended with 4.*wrong:2: the line must be: name sha256/s,
   })
 })

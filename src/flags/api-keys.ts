@@ -19,7 +19,7 @@ const defaultTenant = '-'
 
 const file_bytes = 16 * 2 ** 20
 const linePattern = /^(\S+)\s+sha256:(\S+)\s+(\S+)\s+(\S+)$/
-const form = 'is not: name sha256:<64 hexadecimal digits> <tenants, * for all> <read or write>'
+const form = 'the line must be: name sha256:<64 hexadecimal digits> <tenants, * for all> <read or write>'
 
 /** Reads the file of `-apiKeys`; a refusal names the file, the line and what is wrong with it. */
 export function readApiKeys(file: string, multiservice: boolean): Result<readonly ApiKey[], string> {

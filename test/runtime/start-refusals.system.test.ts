@@ -149,7 +149,7 @@ const refusals: readonly Refusal[] = [
     what: 'keys of clients that are none',
     flags: ['-apiKeys', at('wrong keys')],
     code: 4,
-    message: /wrong keys:2: is not: name sha256:/,
+    message: /wrong keys:2: the line must be: name sha256:/,
   },
   {
     what: 'no keys of clients',

@@ -1,6 +1,6 @@
 import { clusterText, shownCluster } from '../../broker/services/cluster-status.js'
 import { removeNode } from '../../cluster/membership/node-removal.js'
-import { commandCodes } from '../../data/offline/command.js'
+import { commandCodes, failureText } from '../../data/offline/command.js'
 import { asksForHelp } from '../../flags/asks-for-help.js'
 import { readOptions } from '../../flags/command-line.js'
 import { err, ok, type Result } from '../../result.js'
@@ -121,7 +121,7 @@ async function connected(
       engine.close() // With the client.
     }
   } catch (fault) {
-    return err(fault instanceof Error ? fault.message : String(fault))
+    return err(failureText(fault))
   }
 }
 

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { commandCodes } from '../../data/offline/command.js'
+import { commandCodes, failureText } from '../../data/offline/command.js'
 import { isKeyName, makeApiKey, parseTenants } from '../../flags/api-keys.js'
 import { asksForHelp } from '../../flags/asks-for-help.js'
 
@@ -40,7 +40,7 @@ function attempted<Outcome>(code: number, step: () => Outcome): Outcome | undefi
     return step()
   } catch (fault) {
     const hint = code === commandCodes.notTried ? "'rigel help key' says what it takes\n" : ''
-    process.stderr.write(`rigel key: ${fault instanceof Error ? fault.message : String(fault)}\n${hint}`)
+    process.stderr.write(`rigel key: ${failureText(fault)}\n${hint}`)
     process.exitCode = code
     return undefined
   }
