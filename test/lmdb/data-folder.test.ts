@@ -48,6 +48,9 @@ test('a folder keeps its number of partitions, and another one is refused with t
   await made(folder, 3)
   t.match(await tried(folder, { partitions: 2 }), /made with 3 partitions/)
   t.match(await opened(folder), { partitions: 3 })
+  const single = join(t.testdirName, 'single')
+  await made(single, 1)
+  t.match(await tried(single, { partitions: 2 }), /made with 1 partition and keeps/)
 })
 
 test('a folder in use is refused, that of a process that was killed is taken over', async (t) => {

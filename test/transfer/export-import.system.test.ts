@@ -136,7 +136,7 @@ test('what is there already fails, is skipped or is replaced; what is wrong is s
     {
       code: 3,
       errors:
-        /created: 1 entity\nskipped, since they exist: 1 entity\nline 3.*\nline 5: 3 lines of the kind entity were written and 2 could be read/s,
+        /created: 1 entity\nskipped, since they exist: 1 entity\nline 3.*\nline 5: the end line counts 3 entities, but 2 could be read/s,
     },
   )
   t.match(textOf(join(folder, 'report')), /^line 3, column 45: .*\nline 5: .*\n$/)

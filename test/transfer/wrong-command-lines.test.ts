@@ -33,7 +33,8 @@ const wrong: readonly (readonly [keyof typeof commands, readonly string[], RegEx
   ['export', ['FILE', '-dbSizeMax', 'large'], /-dbSizeMax: 'large' is not an integer from 16 to 16777216/],
   ['export', ['FILE', '-dbSizeMax', '16777217'], /-dbSizeMax: '16777217' is not an integer from 16 to 16777216/],
   ['export', ['FILE', '--url', 'http://localhost', '-dbPath', 'data'], /--url means a broker, -dbPath a folder/],
-  ['import', ['FILE', '--orion', 'DUMP'], /needs a file/],
+  ['import', [], /needs a file/],
+  ['import', ['FILE', '--orion', 'DUMP'], /takes either a file or --orion/],
   ['import', ['FILE', '--on-conflict', 'ask'], /--on-conflict: 'ask' is none of/],
   ['import', ['FILE', '-partitions', '0'], /-partitions: '0' is not an integer from 1 to 256/],
   ['import', ['FILE', '-partitions', '257'], /-partitions: '257' is not an integer from 1 to 256/],
@@ -77,6 +78,7 @@ test('the help of a command names the values that its options share with the fla
   for (const name of ['export', 'import', 'reshard'] as const) {
     t.match((await ran(commands[name], ['--help'])).output, /-dbSizeMax MIB .*, 16 to 16777216 \(65536\)\n/, name)
   }
+  t.match((await ran(commands.restore, ['--help'])).output, /-dbPath FOLDER .* \(\.\/rigel-data\);/)
   for (const name of ['import', 'reshard'] as const) {
     t.match((await ran(commands[name], ['--help'])).output, /-partitions N .*, 1 to 256\n/, name)
   }

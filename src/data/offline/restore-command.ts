@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { flags } from '../../flags/flags.js'
 import { pathExists } from '../../folder.js'
 import { type Manifest, manifestName } from '../../storage/archive/manifest.js'
 import { compactFile } from '../../storage/environment/compaction.js'
@@ -21,14 +22,14 @@ import { interruptibly } from './interruption.js'
 import { removeBuilt, swapMembers } from './offline-folder.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
-const help = `Usage: rigel restore DIR -dbPath FOLDER [--force] [--compact]
-       rigel restore --previous -dbPath FOLDER
-       rigel restore --forget-previous -dbPath FOLDER
+const help = `Usage: rigel restore DIR [-dbPath FOLDER] [--force] [--compact]
+       rigel restore --previous [-dbPath FOLDER]
+       rigel restore --forget-previous [-dbPath FOLDER]
 
 Restores the backup in DIR to the data folder of a stopped broker. The command compares all checksums before it changes anything in
 the folder. If it is killed, the folder has either its old data or the data of the backup.
 
-  -dbPath FOLDER      the data folder (rigel-data); it is made if it is missing
+  -dbPath FOLDER      the data folder (${flags.dbPath.default}); it is made if it is missing
   --force             replaces the data in the folder, and keeps them in FOLDER/previous
   --compact           leaves out the free pages of the files, so that they take less of the disk
   --previous          puts back what was replaced last, by a restore or a reshard, and keeps in its place what is there now
@@ -59,7 +60,7 @@ const oneSource =
 
 /** Restores and returns the message for the operator. Throws when nothing was changed. */
 async function restored(given: CommandArguments, errors: ProgressOutput): Promise<string> {
-  const path = given.value('dbPath') ?? 'rigel-data'
+  const path = given.value('dbPath') ?? flags.dbPath.default
   const [backup] = given.positionals
   // Read first: without a backup to restore, a missing folder is not made.
   const manifest = backup === undefined ? undefined : readManifest(backup)

@@ -5,6 +5,7 @@ import { failureText } from '../offline/command.js'
 import { entityLine, readEntityLine } from './entity-line.js'
 import { type InputFile, linesOf, mayBeParsed, type TextLine } from './input-file.js'
 import {
+  countsText,
   type Item,
   type ItemCounts,
   type ItemSource,
@@ -188,7 +189,8 @@ class ExportReader {
     const differing = itemKinds.find((kind) => line.counts[kind] !== this.#counts[kind])
     if (differing === undefined) return []
     const [stated, counted] = [line.counts[differing], this.#counts[differing]]
-    return [wrong(where, `${stated} lines of the kind ${differing} were written and ${counted} could be read`)]
+    const read = `${counted === 0 ? 'none' : counted} could be read`
+    return [wrong(where, `the end line counts ${countsText({ ...noCounts(), [differing]: stated })}, but ${read}`)]
   }
 }
 

@@ -60,7 +60,8 @@ export const importCommand = command({
   failed: 'the import did not come to its end',
   run: async (given, { errors }) => {
     const files = [given.positionals[0], given.value('orion')].filter((each) => each !== undefined)
-    if (files.length !== 1) {
+    if (files.length > 1) throw new WrongCommandLine("rigel import takes either a file or --orion: 'rigel help import'")
+    if (files.length === 0) {
       throw new WrongCommandLine("rigel import needs a file to read, or -, or --orion: 'rigel help import'")
     }
     const settings = settingsOf(given)

@@ -161,7 +161,7 @@ async function openedFolder(path: string, settings: FolderSettings): Promise<Res
   const { partitions } = format.value
   if (settings.partitions !== undefined && settings.partitions !== partitions) {
     return err({
-      reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.partitions} with rigel reshard`,
+      reason: `${path} was made with ${partitions} ${partitions === 1 ? 'partition' : 'partitions'} and keeps that number: start without -partitions, or give it ${settings.partitions} with rigel reshard`,
     })
   }
   const impossible = noSpaceForAll(partitions, settings.maps)
