@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathExists } from '../../folder.js'
+import { numberOf } from '../../number-of.js'
 import type { Manifest } from '../../storage/archive/manifest.js'
 import { formatVersion, otherFormat } from '../../storage/folder/folder-format.js'
 import { type Finding, Findings } from '../../storage/store/check/findings.js'
