@@ -114,6 +114,48 @@ export function* listText<Item>(items: Iterable<Item>, render: (item: Item) => s
   return `[${texts.joined}]`
 }
 
+/** At most this many are sorted, or merged, in one step. */
+const sorted_atOnce = 1024
+
+/** A copy of a list in order, where equal items keep theirs. */
+export function* sortedInSteps<Item extends {}>(
+  items: readonly Item[],
+  compare: (a: Item, b: Item) => number,
+): Steps<readonly Item[]> {
+  let runs: (readonly Item[])[] = []
+  for (let at = 0; at < items.length; at += sorted_atOnce) {
+    runs.push(items.slice(at, at + sorted_atOnce).sort(compare))
+    yield
+  }
+  while (runs.length > 1) {
+    const merged: (readonly Item[])[] = []
+    for (let at = 0; at < runs.length; at += 2)
+      merged.push(yield* mergedInSteps(runs[at] ?? [], runs[at + 1] ?? [], compare))
+    runs = merged
+  }
+  return runs[0] ?? []
+}
+
+function* mergedInSteps<Item extends {}>(
+  one: readonly Item[],
+  other: readonly Item[],
+  compare: (a: Item, b: Item) => number,
+): Steps<readonly Item[]> {
+  if (other.length === 0) return one
+  const merged: Item[] = []
+  let [left, right] = [0, 0]
+  for (;;) {
+    const [a, b] = [one[left], other[right]]
+    const isLeft = b === undefined || (a !== undefined && compare(a, b) <= 0)
+    const least = isLeft ? a : b
+    if (least === undefined) return merged
+    merged.push(least)
+    if (isLeft) left += 1
+    else right += 1
+    if (merged.length % sorted_atOnce === 0) yield
+  }
+}
+
 /** At most this many are done between two looks at the clock. */
 const fewItems = 256
 

@@ -5,6 +5,7 @@ import { shardOf } from '../../src/hash.js'
 import { compileQuery } from '../../src/model/context/match.js'
 import { compareEntities } from '../../src/model/context/order.js'
 import { type Page, type Query, type Selector, shownAttributes } from '../../src/model/context/query.js'
+import { atOnce } from '../../src/slices.js'
 import { decodeEntity } from '../../src/storage/records/record.js'
 import { PartitionReader, type Snapshot } from '../../src/storage/store/partition-reader.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
@@ -45,7 +46,9 @@ const selector: fc.Arbitrary<Selector> = fc.record(
     id: fc.oneof(
       fc.constant({ kind: 'any' } as const),
       fc.constantFrom(...names).map((name) => ({ kind: 'exact' as const, id: id(name) })),
-      fc.constantFrom('A', '1$', '.*', '^B').map((pattern) => ({ kind: 'pattern' as const, pattern })),
+      fc
+        .constantFrom('A', '1$', '.*', '^B', '^A', '^A1', '^A1.*')
+        .map((pattern) => ({ kind: 'pattern' as const, pattern })),
     ),
     type: fc.constantFrom(undefined, type(''), type('T')),
   },
@@ -193,5 +196,45 @@ test('a query whose patterns take too long for one entity is refused at once', a
   t.ok(isSoon, 'it is found out before the search')
   t.match(await scan([snapshot], costly('^[ab]*$'), limits), { ok: true, value: { records: { length: 2 } } })
   t.match(await scan([snapshot], costly('aba'), limits), { ok: true, value: { records: { length: 1 } } })
+  await close()
+})
+
+test('the entries of a prefix are counted up to a limit', async (t) => {
+  const { snapshot, close } = await stored(t.testdir(), Array(200).fill('v'))
+  for (const limit of [1, 2, 63, 64, 65, 191, 192, 193, 199, 200, 201, 1000]) {
+    t.equal(atOnce(snapshot.countWithPrefix(tenant, 'Silo', limit)), Math.min(200, limit), `${limit}`)
+    t.equal(atOnce(snapshot.countWithPrefix(tenant, 'Silo19', limit)), Math.min(11, limit), `${limit} of few`)
+    t.equal(atOnce(snapshot.countWithPrefix(tenant, 'Sit', limit)), 0, `${limit} of none`)
+  }
+  await close()
+})
+
+test('prefixes that begin with another one cost no more than that one, and each of the others no more than it has', async (t) => {
+  const { snapshot, close } = await stored(t.testdir(), Array(20_000).fill('v'))
+  const prefixed = (patterns: readonly string[]): Query =>
+    queryOf({
+      selectors: patterns.map((pattern) => ({ id: { kind: 'pattern', pattern }, type: undefined })),
+      limit: 1,
+      counted: true,
+    })
+  const numbered = (map: (at: number) => string) => Array.from({ length: 1000 }, (_, at) => map(at))
+  const isCheap = (patterns: readonly string[], count: number) =>
+    staysWithin(800, async () => {
+      t.match(await scan([snapshot], prefixed(patterns), { page_bytes: 2 ** 25 }), { ok: true, value: { count } })
+    })
+  t.ok(
+    await isCheap(
+      numbered((at) => `^Silo${at === 0 ? '' : at % 10}`),
+      20_000,
+    ),
+    'one has all',
+  )
+  t.ok(
+    await isCheap(
+      numbered((at) => `^Silo1${1000 + at}`),
+      1000,
+    ),
+    'each has one',
+  )
   await close()
 })

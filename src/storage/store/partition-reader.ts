@@ -2,6 +2,7 @@ import type { Database, Transaction } from 'lmdb'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../../model/context/entity.js'
 import { atLevel, type CellRange } from '../../model/context/geo/cells.js'
 import type { NoticeNumber } from '../../model/subscription/notice.js'
+import type { Steps } from '../../slices.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { Versions } from '../../threads/shared-memory/versions.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from '../environment/environment.js'
@@ -87,6 +88,10 @@ export class Candidate implements Located {
 
 /** The characters that are decoded in the time of one index entry. */
 const entry_characters = 1024
+
+/** How many entries of an index are counted at once. */
+const leastCounted = 64
+const mostCounted = 8192
 
 const noRecords: ReadonlyMap<string, readonly HeldRecord[]> = new Map()
 
@@ -247,11 +252,12 @@ export class Snapshot {
   }
 
   /** The number of candidates of `inCells`, counted up to a limit. */
-  countInCells(tenant: Tenant, cover: readonly CellRange[], limit: number): number {
+  *countInCells(tenant: Tenant, cover: readonly CellRange[], limit: number): Steps<number> {
     let count = 0
     for (const range of this.#cellRanges(tenant, cover)) {
       if (count >= limit) break
-      count += this.#count(this.#environment.cells, range, limit - count)
+      count += yield* this.#count(this.#environment.cells, range, limit - count)
+      yield
     }
     return count
   }
@@ -274,12 +280,12 @@ export class Snapshot {
     }
   }
 
-  /** The entities whose ids have a prefix, in every service path, of one type or of all, in no order. */
-  *withPrefix(tenant: Tenant, prefix: string, type: EntityType | undefined): Generator<Candidate> {
+  /** The entities whose ids have a prefix, in every service path, of some types or of all, in no order. */
+  *withPrefix(tenant: Tenant, prefix: string, types: ReadonlySet<string> | undefined): Generator<Candidate> {
     if (!canBeKey(prefix as EntityId)) return
     for (const { key, value } of this.#environment.ids.getRange(this.#in(idsBeginning(tenant, prefix)))) {
       const [, id, path, itsType] = key
-      if (type !== undefined && itsType !== type) continue
+      if (types?.has(String(itsType)) === false) continue
       yield new Candidate(this, tenant, Number(value) as Sequence, {
         id: String(id) as EntityId,
         path: String(path) as ServicePath,
@@ -288,9 +294,9 @@ export class Snapshot {
   }
 
   /** The number of candidates of `withPrefix` of all types, counted up to a limit. */
-  countWithPrefix(tenant: Tenant, prefix: string, limit: number): number {
+  *countWithPrefix(tenant: Tenant, prefix: string, limit: number): Steps<number> {
     if (!canBeKey(prefix as EntityId)) return 0
-    return this.#count(this.#environment.ids, idsBeginning(tenant, prefix), limit)
+    return yield* this.#count(this.#environment.ids, idsBeginning(tenant, prefix), limit)
   }
 
   /** The entries of an index within a key range, or all of them. */
@@ -344,10 +350,22 @@ export class Snapshot {
     this.#transaction.done()
   }
 
-  /** The number of entries in a range, counted up to a limit: LMDB itself would count all of them. */
-  #count(database: Database<string, Key>, range: KeyRange, limit: number): number {
-    for (const _ of database.getKeys({ ...this.#in(range), offset: limit - 1, limit: 1 })) return limit
-    return limit === 1 ? 0 : database.getKeysCount(this.#in(range))
+  /**
+   * The number of entries in a range, counted up to a limit. LMDB passes over as many entries as it is told to, also beyond the range: it
+   * is told few at first, and each time twice as many.
+   */
+  *#count(database: Database<string, Key>, { start, end }: KeyRange, limit: number): Steps<number> {
+    let count = 0
+    let rest = { start, end }
+    for (let next = leastCounted; count < limit; next = Math.min(2 * next, mostCounted)) {
+      const offset = Math.min(next, limit - count)
+      const [first] = database.getKeys({ ...this.#in(rest), offset, limit: 1 })
+      if (first === undefined) return count + database.getKeysCount(this.#in(rest))
+      count += offset
+      rest = { start: first, end }
+      yield
+    }
+    return count
   }
 
   #in(range: KeyRange): KeyRange & { transaction: Transaction } {

@@ -5,7 +5,7 @@ import { CompiledPatterns, literalPrefix } from '../../model/context/pattern.js'
 import { inPaths, type Query, type QueryRefusal } from '../../model/context/query.js'
 import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
 import { err, ok, type Result } from '../../result.js'
-import { Slices } from '../../slices.js'
+import { inSlices, Slices, type Steps, sortedInSteps } from '../../slices.js'
 import { mergeSorted } from './merge-sorted.js'
 import type { Candidate, Snapshot } from './partition-reader.js'
 import { CreationPage, type RecordPage, SortedPage } from './result-page.js'
@@ -47,7 +47,7 @@ export async function scan(
   let looked = 0
   let last = -1
   for (const candidate of mergeSorted(found, (a, b) => a.sequence - b.sequence)) {
-    if (candidate.sequence === last) continue // Another stream has had it.
+    if (candidate.sequence === last) continue // It was there before, in this stream or another one.
     last = candidate.sequence
     looked += 1
     if (looked % looksEach === 0 && slices.isOver) await slices.next()
@@ -93,7 +93,7 @@ async function streams(
   const most = Math.floor(limit_bytes / candidate_bytes)
   if (isAnyType || types.size > 0) {
     // Where all have to be looked at, an index is worth it however many it has.
-    const narrow = narrowed(snapshots, query, counted || order.length > 0 ? most : worthSorting)
+    const narrow = await inSlices(narrowed(snapshots, query, counted || order.length > 0 ? most : worthSorting), slices)
     const few = narrow && (await gathered(narrow, most, slices))
     if (few !== undefined) return [few]
   }
@@ -119,36 +119,79 @@ const worthSorting = 2048
  * Candidates of an index that has every result and no more than this many entries: of where entities are, or of how their ids
  * begin. Nothing when there is none.
  */
-function narrowed(
+function* narrowed(
   snapshots: readonly Snapshot[],
   { tenant, selectors, scopes }: Query,
   most: number,
-): readonly Iterable<Candidate>[] | undefined {
+): Steps<readonly Iterable<Candidate>[] | undefined> {
   const cover = coverOf(scopes)
-  const isFew = (count: (snapshot: Snapshot, limit: number) => number): boolean =>
-    snapshots.reduce((left, snapshot) => (left < 0 ? left : left - count(snapshot, left + 1)), most) >= 0
-  if (cover !== undefined && isFew((snapshot, limit) => snapshot.countInCells(tenant, cover, limit))) {
-    return snapshots.map((snapshot) => snapshot.inCells(tenant, cover))
+  if (cover !== undefined) {
+    const left = yield* leftOf(most, snapshots, (snapshot, limit) => snapshot.countInCells(tenant, cover, limit))
+    if (left >= 0) return snapshots.map((snapshot) => snapshot.inCells(tenant, cover))
   }
   const ids = new Set<EntityId>()
-  const prefixes: { readonly prefix: string; readonly type: EntityType | undefined }[] = []
+  const typed: TypedPrefix[] = []
   for (const { id, type } of selectors) {
     const prefix = id.kind === 'pattern' ? literalPrefix(id.pattern) : undefined
     if (id.kind === 'exact') ids.add(id.id)
     else if (prefix === undefined) return undefined
-    else prefixes.push({ prefix, type })
+    else typed.push({ prefix, type })
   }
-  const areFew = prefixes.every(({ prefix }) =>
-    isFew((snapshot, limit) => snapshot.countWithPrefix(tenant, prefix, limit)),
-  )
-  if (!areFew) return undefined
+  const prefixes = shortestOf(typed)
+  let left = most
+  for (const { prefix } of prefixes) {
+    left = yield* leftOf(left, snapshots, (snapshot, limit) => snapshot.countWithPrefix(tenant, prefix, limit))
+    if (left < 0) return undefined
+  }
   return snapshots.flatMap((snapshot) => [
     ofIds(snapshot, tenant, ids),
-    ...prefixes.map(({ prefix, type }) => snapshot.withPrefix(tenant, prefix, type)),
+    ...prefixes.map(({ prefix, types }) => snapshot.withPrefix(tenant, prefix, types)),
   ])
 }
 
-/** All candidates in the order of creation, each once; undefined when there are more than the limit. */
+/** What is left of a number of entries behind those of all snapshots, each counted up to what is left; negative when there are more. */
+function* leftOf(
+  most: number,
+  snapshots: readonly Snapshot[],
+  count: (snapshot: Snapshot, limit: number) => Steps<number>,
+): Steps<number> {
+  let left = most
+  for (const snapshot of snapshots) {
+    left -= yield* count(snapshot, left + 1)
+    if (left < 0) return left
+    yield
+  }
+  return left
+}
+
+interface TypedPrefix {
+  readonly prefix: string
+  readonly type: EntityType | undefined
+}
+
+interface PrefixOfTypes {
+  readonly prefix: string
+  /** Undefined for every type. */
+  readonly types: ReadonlySet<EntityType> | undefined
+}
+
+/** The prefixes that do not begin with another one, so that no entry of an index is read twice; each with the types of all that begin with it. */
+function shortestOf(typed: readonly TypedPrefix[]): readonly PrefixOfTypes[] {
+  const typesOf = new Map<string, Set<EntityType | undefined>>()
+  let shortest: string | undefined
+  for (const { prefix, type } of [...typed].sort((a, b) => (a.prefix < b.prefix ? -1 : Number(a.prefix > b.prefix)))) {
+    if (shortest === undefined || !prefix.startsWith(shortest)) shortest = prefix
+    const types = typesOf.get(shortest)
+    if (types === undefined) typesOf.set(shortest, new Set([type]))
+    else types.add(type)
+  }
+  return [...typesOf].map(([prefix, types]) => {
+    const given = [...types].filter((type) => type !== undefined)
+    return { prefix, types: given.length < types.size ? undefined : new Set(given) }
+  })
+}
+
+/** All candidates in the order of creation, some of them more than once; undefined when there are more than the limit. */
 async function gathered(
   found: readonly Iterable<Candidate>[],
   most: number,
@@ -162,8 +205,11 @@ async function gathered(
       if (candidates.length % stride === 0 && slices.isOver) await slices.next()
     }
   }
-  candidates.sort((a, b) => a.sequence - b.sequence)
-  return candidates.filter(({ sequence }, at) => at === 0 || candidates[at - 1]?.sequence !== sequence).values()
+  const sorted = await inSlices(
+    sortedInSteps(candidates, (a, b) => a.sequence - b.sequence),
+    slices,
+  )
+  return sorted.values()
 }
 
 /** The memory of an entry of the index of ids, with its id and path. */
