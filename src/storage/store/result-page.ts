@@ -2,6 +2,7 @@ import type { Entity } from '../../model/context/entity.js'
 import { showing } from '../../model/context/entity-forms.js'
 import { compareKeys, type SortedBy, sortKeysOf } from '../../model/context/order.js'
 import { type Query, shownAttributes } from '../../model/context/query.js'
+import { noSteps, type Steps } from '../../slices.js'
 import { encodeEntity } from '../records/record.js'
 import type { Candidate } from './partition-reader.js'
 
@@ -25,8 +26,8 @@ export interface ResultPage {
   skips(): boolean
   /** Takes one more result; returns whether further ones are needed. */
   take(result: ScanMatch): 'more' | 'full' | 'tooLarge'
-  /** The page after the last result; undefined when it is too large. */
-  page(): RecordPage | undefined
+  /** The page after the last result, in steps; undefined when it is too large. */
+  page(): Steps<RecordPage | undefined>
 }
 
 /** A page of results that arrive in order. */
@@ -51,20 +52,20 @@ export class CreationPage implements ResultPage {
     return true
   }
 
-  take(result: ScanMatch): 'more' | 'full' | 'tooLarge' {
+  take({ text, entity }: ScanMatch): 'more' | 'full' | 'tooLarge' {
     const { offset, limit, counted } = this.#query
     if (this.#count >= offset && this.#records.length < limit) {
-      const text = shown(result, this.#query)
-      this.#bytes += Buffer.byteLength(text)
+      const record = shown(text, () => entity, this.#query)
+      this.#bytes += Buffer.byteLength(record)
       if (this.#bytes > this.#limit_bytes) return 'tooLarge'
-      this.#records.push(text)
+      this.#records.push(record)
     }
     this.#count += 1
     return this.#records.length >= limit && (!counted || this.#known !== undefined) ? 'full' : 'more'
   }
 
-  page(): RecordPage {
-    return { records: this.#records, count: this.#query.counted ? (this.#known ?? this.#count) : undefined }
+  page(): Steps<RecordPage> {
+    return noSteps({ records: this.#records, count: this.#query.counted ? (this.#known ?? this.#count) : undefined })
   }
 }
 
@@ -120,17 +121,18 @@ export class SortedPage implements ResultPage {
     return this.#bytes > this.#limit_bytes ? 'tooLarge' : 'more'
   }
 
-  page(): RecordPage | undefined {
+  *page(): Steps<RecordPage | undefined> {
     const { offset, counted } = this.#query
     const records: string[] = []
     let bytes = 0
     while (this.#heap.length > offset) {
       const candidate = this.#pop()
       const text = candidate.read()
-      const record = shown({ candidate, text, entity: candidate.decode(text) }, this.#query)
+      const record = shown(text, () => candidate.decode(text), this.#query)
       bytes += Buffer.byteLength(record)
       if (bytes > this.#limit_bytes) return undefined
       records.push(record)
+      yield
     }
     return { records: records.reverse(), count: counted ? this.#count : undefined }
   }
@@ -185,9 +187,10 @@ export class SortedPage implements ResultPage {
   }
 }
 
-/** The record of a result, with the attributes that the query names. */
-function shown({ text, entity }: ScanMatch, { attributes: needed, shown: names = needed }: Query): string {
+/** The record of a result, with the attributes that the query names. The entity of a large record takes long to decode: only where it is needed. */
+function shown(text: string, decode: () => Entity, { attributes: needed, shown: names = needed }: Query): string {
   if (names.length === 0) return text
+  const entity = decode()
   const attributes = shownAttributes(entity, names)
   return attributes.length === entity.attributes.length ? text : encodeEntity(showing(entity, attributes))
 }

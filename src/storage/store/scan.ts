@@ -67,8 +67,8 @@ export async function scan(
     if (taken === 'tooLarge') return pageTooLarge
     if (taken === 'full') break
   }
-  const gathered = page.page()
-  return gathered === undefined ? pageTooLarge : ok(gathered)
+  const whole = await inSlices(page.page(), slices)
+  return whole === undefined ? pageTooLarge : ok(whole)
 }
 
 /**
