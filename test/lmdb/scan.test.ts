@@ -25,7 +25,7 @@ import {
   type,
   versions,
 } from '../given.js'
-import { staysWithin } from '../pace.js'
+import { processorTime_ms, staysWithin } from '../pace.js'
 import { runs } from '../runs.js'
 
 const names = ['A1', 'A2', 'B1', 'B2', 'C1']
@@ -236,5 +236,36 @@ test('prefixes that begin with another one cost no more than that one, and each 
     ),
     'each has one',
   )
+  await close()
+})
+
+/** The processor time of the longest slice of a scan, and of all of it. */
+async function slicesOf(snapshot: Snapshot, wanted: Query): Promise<{ longest_ms: number; whole_ms: number }> {
+  const began_ms = processorTime_ms()
+  let since_ms = began_ms
+  let longest_ms = 0
+  const over = (): void => {
+    longest_ms = Math.max(longest_ms, processorTime_ms() - since_ms)
+    since_ms = processorTime_ms()
+  }
+  const page = await scan([snapshot], wanted, { page_bytes: 2 ** 26, giveWay: async () => over() })
+  assert.equal(page.ok, true)
+  over()
+  return { longest_ms, whole_ms: processorTime_ms() - began_ms }
+}
+
+test('a page of large entities is read, or sorted, in slices', async (t) => {
+  const large = Array.from({ length: 40 }, (_, at) => `${at}`.padEnd(500_000, 'x'))
+  const { snapshot, close } = await stored(t.testdir(), large)
+  const inSmallSlices = async (wanted: Query) => {
+    for (let tried = 0; tried < 3; tried += 1) {
+      const { longest_ms, whole_ms } = await slicesOf(snapshot, wanted)
+      if (longest_ms < whole_ms / 4) return true
+    }
+    return false
+  }
+  t.ok(await inSmallSlices(queryOf({})), 'in the order of creation')
+  t.ok(await inSmallSlices(queryOf({ offset: 39 })), 'one behind all others')
+  t.ok(await inSmallSlices(queryOf({ order: [{ by: 'id', reversed: true }] })), 'in another order')
   await close()
 })

@@ -66,6 +66,11 @@ export class Candidate implements Located {
 
   /** The record on disk; throws `DamagedRecord` when there is none. */
   read(): string {
+  /** How much of its record has been read already. */
+  get characters(): number {
+    return this.#text?.length ?? 0
+  }
+
     const text = this.#text ?? this.#snapshot.record(this.#tenant, this.sequence)
     if (text === undefined) throw missing(this.#where)
     return text
@@ -91,6 +96,11 @@ const entry_characters = 1024
 
 /** How many entries of an index are counted at once. */
 const leastCounted = 64
+/** How many index entries take as long as this many characters of records. */
+export function entriesOf(characters: number): number {
+  return characters / entry_characters
+}
+
 const mostCounted = 8192
 
 const noRecords: ReadonlyMap<string, readonly HeldRecord[]> = new Map()

@@ -7,10 +7,10 @@ import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
 import { err, ok, type Result } from '../../result.js'
 import { inSlices, Slices, type Steps, sortedInSteps } from '../../slices.js'
 import { mergeSorted } from './merge-sorted.js'
-import type { Candidate, Snapshot } from './partition-reader.js'
+import { type Candidate, entriesOf, type Snapshot } from './partition-reader.js'
 import { CreationPage, type RecordPage, SortedPage } from './result-page.js'
 
-/** Candidates between two looks at the clock, where each costs little. */
+/** Index entries between two looks at the clock, where each costs little. */
 const stride = 64
 
 const pageTooLarge = err({ kind: 'pageTooLarge' } as const)
@@ -43,14 +43,16 @@ export async function scan(
   const slices = new Slices(giveWay)
   const found = await streams(snapshots, query, page_bytes, slices)
   if (found === undefined) return pageTooLarge
-  const looksEach = plain ? stride : 1
-  let looked = 0
+  let unlooked = 0
   let last = -1
   for (const candidate of mergeSorted(found, (a, b) => a.sequence - b.sequence)) {
     if (candidate.sequence === last) continue // It was there before, in this stream or another one.
     last = candidate.sequence
-    looked += 1
-    if (looked % looksEach === 0 && slices.isOver) await slices.next()
+    unlooked += plain ? 1 + entriesOf(candidate.characters) : stride
+    if (unlooked >= stride) {
+      unlooked = 0
+      if (slices.isOver) await slices.next()
+    }
     if (!inPaths(candidate.path, query.paths)) continue
     budget.renew()
     if (!mayMatch(candidate.id)) {
@@ -59,6 +61,7 @@ export async function scan(
     }
     if (plain && page.skips()) continue
     const text = candidate.read()
+    unlooked += entriesOf(text.length)
     const entity = candidate.decode(text)
     const isResult = matches(entity)
     if (budget.isSpent) return err({ kind: 'queryTooCostly' })
