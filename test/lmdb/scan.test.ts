@@ -7,7 +7,7 @@ import { compareEntities } from '../../src/model/context/order.js'
 import { type Page, type Query, type Selector, shownAttributes } from '../../src/model/context/query.js'
 import { atOnce } from '../../src/slices.js'
 import { decodeEntity } from '../../src/storage/records/record.js'
-import { PartitionReader, type Snapshot } from '../../src/storage/store/partition-reader.js'
+import { type Count, PartitionReader, type Snapshot } from '../../src/storage/store/partition-reader.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { scan } from '../../src/storage/store/scan.js'
 import {
@@ -268,4 +268,68 @@ test('a page of large entities is read, or sorted, in slices', async (t) => {
   t.ok(await inSmallSlices(queryOf({ offset: 39 })), 'one behind all others')
   t.ok(await inSmallSlices(queryOf({ order: [{ by: 'id', reversed: true }] })), 'in another order')
   await close()
+})
+
+const manyNames = fc.constantFrom(0, 1, 31, 32, 33, 100)
+const typeName = fc.constantFrom(
+  '',
+  'T',
+  'T1',
+  'T ',
+  'T\u0001',
+  'T\u0001x',
+  'T\u0000',
+  'é',
+  '\u{10ffff}',
+  'x'.repeat(63),
+  'x'.repeat(64),
+)
+const nameBegin = fc.constantFrom('', 'a', '\u{10ffff}', '\uffff', '\u0001')
+
+test('the counts of types are found however many attributes the types have', async (t) => {
+  const creation = fc.record({
+    where: fc.constantFrom('/', '/a', '/a/b').map(path),
+    kind: typeName.map(type),
+    names: manyNames,
+    begin: nameBegin,
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(creation, { maxLength: 12 }), async (creations) => {
+      const folder = t.testdir({})
+      const store = new PartitionStore(folder, storeSettings)
+      const commands = creations.map(({ where, kind, names, begin }, at) => {
+        const attributes = Array.from({ length: names }, (_, n) => given(`${begin}n${n}`, 'v'))
+        return command('APPEND', `E${at}`, attributes, { path: where, type: kind })
+      })
+      takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, commands)
+      const reader = new PartitionReader(folder, storeSettings, versions())
+      const snapshot = reader.snapshot()
+      const ofTypes = (counts: Iterable<Count>) => [...counts].filter(({ attribute }) => attribute === undefined)
+      assert.deepEqual(ofTypes(snapshot.typeCounts(tenant)), ofTypes(snapshot.counts(tenant)))
+      snapshot.close()
+      await reader.close()
+      await store.close()
+    }),
+    { numRuns: runs(100) },
+  )
+})
+
+test('most of the attribute names of a type are passed over where only types are counted', async (t) => {
+  const folder = t.testdir({})
+  const store = new PartitionStore(folder, storeSettings)
+  const commands = ['T', 'U', 'V'].map((kind) => {
+    const attributes = Array.from({ length: 2000 }, (_, n) => given(`n${n}`, 'v'))
+    return command('APPEND', 'E', attributes, { type: type(kind) })
+  })
+  takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, commands)
+  const reader = new PartitionReader(folder, storeSettings, versions())
+  const snapshot = reader.snapshot()
+  t.ok([...snapshot.typeCounts(tenant)].length < 120)
+  t.match(await scan([snapshot], queryOf({ limit: 1, counted: true }), { page_bytes: 2 ** 20 }), {
+    ok: true,
+    value: { count: 3 },
+  })
+  snapshot.close()
+  await reader.close()
+  await store.close()
 })

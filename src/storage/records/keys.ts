@@ -115,6 +115,14 @@ export function countsOf(tenant: Tenant): KeyRange {
   return { start: [tenant], end: [tenant, pastPaths] }
 }
 
+/** All counts of a tenant behind the attribute names of a type in a path, but for names that begin with the last character there is. */
+export function countsBehind(tenant: Tenant, path: ServicePath, type: EntityType): KeyRange {
+  return { start: countKey(tenant, path, type, lastCharacter), end: countsOf(tenant).end }
+}
+
+/** No character stands behind it in the order of keys. */
+export const lastCharacter = '\u{10ffff}'
+
 /** The only part of a key of one part, which lmdb gives back without its array. */
 export function onlyPart(key: unknown): unknown {
   return Array.isArray(key) ? key[0] : key

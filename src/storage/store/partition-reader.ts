@@ -11,12 +11,14 @@ import {
   canBeKey,
   cellsBetween,
   cellsFromLevel,
+  countsBehind,
   countsOf,
   idInAllPaths,
   idInPath,
   idsBeginning,
   type Key,
   type KeyRange,
+  lastCharacter,
   recordKey,
   recordsOf,
   typeFrom,
@@ -64,13 +66,13 @@ export class Candidate implements Located {
     this.#text = text
   }
 
-  /** The record on disk; throws `DamagedRecord` when there is none. */
-  read(): string {
   /** How much of its record has been read already. */
   get characters(): number {
     return this.#text?.length ?? 0
   }
 
+  /** The record on disk; throws `DamagedRecord` when there is none. */
+  read(): string {
     const text = this.#text ?? this.#snapshot.record(this.#tenant, this.sequence)
     if (text === undefined) throw missing(this.#where)
     return text
@@ -94,14 +96,27 @@ export class Candidate implements Located {
 /** The characters that are decoded in the time of one index entry. */
 const entry_characters = 1024
 
-/** How many entries of an index are counted at once. */
-const leastCounted = 64
 /** How many index entries take as long as this many characters of records. */
 export function entriesOf(characters: number): number {
   return characters / entry_characters
 }
 
+/** How many entries of an index are counted at once. */
+const leastCounted = 64
 const mostCounted = 8192
+
+/** As many attribute names are read in the time in which LMDB finds the next type. */
+const fewNames = 32
+
+function countIn({ key, value }: { readonly key: Key; readonly value: string }): Count {
+  const [, path, type, attribute] = key
+  return {
+    path: String(path) as ServicePath,
+    type: String(type) as EntityType,
+    attribute: attribute === undefined ? undefined : String(attribute),
+    count: Number(value),
+  }
+}
 
 const noRecords: ReadonlyMap<string, readonly HeldRecord[]> = new Map()
 
@@ -332,15 +347,26 @@ export class Snapshot {
 
   /** The counts of a tenant's types and attribute names. */
   *counts(tenant: Tenant): Generator<Count> {
-    for (const { key, value } of this.#environment.counts.getRange(this.#in(countsOf(tenant)))) {
-      const [, path, type, attribute] = key
-      yield {
-        path: String(path) as ServicePath,
-        type: String(type) as EntityType,
-        attribute: attribute === undefined ? undefined : String(attribute),
-        count: Number(value),
-      }
+    for (const entry of this.#environment.counts.getRange(this.#in(countsOf(tenant)))) yield countIn(entry)
+  }
+
+  /** The counts of a tenant's types, with those of the first attribute names of each: the others are passed over at once. */
+  *typeCounts(tenant: Tenant): Generator<Count> {
+    let range: KeyRange | undefined = countsOf(tenant)
+    while (range !== undefined) range = yield* this.#typeCountsIn(tenant, range)
+  }
+
+  /** Returns what is left of a range behind a type with many names. */
+  *#typeCountsIn(tenant: Tenant, range: KeyRange): Generator<Count, KeyRange | undefined> {
+    let names = 0
+    for (const entry of this.#environment.counts.getRange(this.#in(range))) {
+      const count = countIn(entry)
+      yield count
+      const { path, type, attribute } = count
+      names = attribute === undefined ? 0 : names + 1
+      if (names >= fewNames && attribute?.startsWith(lastCharacter) === false) return countsBehind(tenant, path, type)
     }
+    return undefined
   }
 
   /** The types of the attributes of a tenant's entities that are in use [NGSIv2 context 13]. */

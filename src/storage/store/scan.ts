@@ -32,7 +32,8 @@ export async function scan(
   query: Query,
   { page_bytes, giveWay }: ScanLimits,
 ): Promise<Result<RecordPage, QueryRefusal>> {
-  const counted = query.counted ? quickCount(snapshots, query) : undefined
+  const slices = new Slices(giveWay)
+  const counted = query.counted ? await inSlices(quickCount(snapshots, query), slices) : undefined
   const page =
     query.order.length === 0 ? new CreationPage(query, counted, page_bytes) : new SortedPage(query, page_bytes)
   const budget = new StepBudget(maxSteps)
@@ -40,7 +41,6 @@ export async function scan(
   const matches = compileQuery(query, budget, patterns)
   const plain = isPlain(query)
   const mayMatch = compileIds(query.selectors, budget, patterns)
-  const slices = new Slices(giveWay)
   const found = await streams(snapshots, query, page_bytes, slices)
   if (found === undefined) return pageTooLarge
   let unlooked = 0
@@ -225,15 +225,18 @@ function isPlain({ selectors, attributes, scopes }: Query): boolean {
 }
 
 /** The number of all results where the counts of types tell it. */
-function quickCount(snapshots: readonly Snapshot[], query: Query): number | undefined {
+function* quickCount(snapshots: readonly Snapshot[], query: Query): Steps<number | undefined> {
   if (!isPlain(query)) return undefined
   const { selectors, tenant, paths } = query
   const types = selectors.some(({ type }) => type === undefined)
     ? undefined
     : new Set(selectors.map(({ type }) => type))
   let count = 0
+  let entries = 0
   for (const snapshot of snapshots) {
-    for (const entry of snapshot.counts(tenant)) {
+    for (const entry of snapshot.typeCounts(tenant)) {
+      entries += 1
+      if (entries % stride === 0) yield
       if (entry.attribute !== undefined || !inPaths(entry.path, paths)) continue
       if (types === undefined || types.has(entry.type)) count += entry.count
     }

@@ -7,7 +7,7 @@ import { CompiledPatterns } from '../../../model/context/pattern.js'
 import { inPaths, type PathRange, type Query, type QueryRefusal } from '../../../model/context/query.js'
 import { maxSteps, StepBudget } from '../../../model/context/step-budget.js'
 import { err, ok, type Result } from '../../../result.js'
-import type { Slices } from '../../../slices.js'
+import { inSlices, type Slices, type Steps } from '../../../slices.js'
 import type { Snapshot } from '../partition-reader.js'
 import { entriesAfter, type Position, type Positioned, type WalkedIndex } from './walk.js'
 
@@ -102,12 +102,9 @@ export async function browse(
     if (fits) entities.push(shown(entity))
   }
   const next = isMore && last !== undefined ? { index, position: last } : undefined
-  return ok({
-    entities,
-    next,
-    looked,
-    total: query.counted && query.after === undefined ? totalOf(snapshots, query, entities, next) : undefined,
-  })
+  const isFirst = query.counted && query.after === undefined
+  const total = isFirst ? await inSlices(totalOf(snapshots, query, entities, next), slices) : undefined
+  return ok({ entities, next, looked, total })
 }
 
 function isSpent(looked: number, begun_ms: number): boolean {
@@ -155,17 +152,18 @@ function rounded(degrees: number): number {
 }
 
 /** The total: by the counts for types, paths and attributes; for prefixes and areas counted in their index, up to a limit. */
-function totalOf(
+function* totalOf(
   snapshots: readonly Snapshot[],
   { tenant, type, prefix, pattern, path, attribute, area }: BrowseQuery,
   entities: readonly BrowsedEntity[],
   next: Cursor | undefined,
-): BrowsedPage['total'] {
+): Steps<BrowsedPage['total']> {
   if (next === undefined) return { count: entities.length, exact: true }
   if (prefix !== undefined || pattern !== undefined || area !== undefined) return undefined
   let count = 0
   for (const snapshot of snapshots) {
-    for (const each of snapshot.counts(tenant)) {
+    for (const each of attribute === undefined ? snapshot.typeCounts(tenant) : snapshot.counts(tenant)) {
+      yield
       if (each.attribute !== attribute || (type !== undefined && each.type !== type)) continue
       if (inPaths(each.path as ServicePath, [path])) count += each.count
     }

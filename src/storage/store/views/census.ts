@@ -1,7 +1,7 @@
 import type { EntityType, ServicePath, Tenant } from '../../../model/context/entity.js'
 import type { QueryRefusal } from '../../../model/context/query.js'
 import { err, ok, type Result } from '../../../result.js'
-import type { Slices } from '../../../slices.js'
+import { inSlices, type Slices, sortedInSteps } from '../../../slices.js'
 import { countsOf } from '../../records/keys.js'
 import type { Snapshot } from '../partition-reader.js'
 
@@ -69,9 +69,14 @@ export async function census(
       if (slices.isOver) await slices.next()
     }
   }
-  const rows = [...counted.values()].map(({ row, entities, names }) => {
-    const most = [...names].sort(([, a], [, b]) => b - a)
-    return { ...row, entities, attributes: most.slice(0, mostNames), names: names.size }
-  })
+  const rows: CensusRow[] = []
+  for (const { row, entities, names } of counted.values()) {
+    const most = await inSlices(
+      sortedInSteps([...names], ([, a], [, b]) => b - a),
+      slices,
+    )
+    rows.push({ ...row, entities, attributes: most.slice(0, mostNames), names: names.size })
+    if (slices.isOver) await slices.next()
+  }
   return ok({ rows })
 }
