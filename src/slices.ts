@@ -141,7 +141,9 @@ function* mergedInSteps<Item extends {}>(
   other: readonly Item[],
   compare: (a: Item, b: Item) => number,
 ): Steps<readonly Item[]> {
-  if (other.length === 0) return one
+  const [last, first] = [one.at(-1), other[0]]
+  // Much of what is sorted comes in order.
+  if (last === undefined || first === undefined || compare(last, first) <= 0) return one.concat(other)
   const merged: Item[] = []
   let [left, right] = [0, 0]
   for (;;) {

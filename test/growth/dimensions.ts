@@ -7,6 +7,7 @@ import { heads } from './head-dimensions.js'
 import { management } from './management-dimensions.js'
 import { heldExpressions, noticeDimensions } from './notice-dimensions.js'
 import { operators } from './operator-dimensions.js'
+import { pages } from './page-dimensions.js'
 import { patterns } from './pattern-dimensions.js'
 import { queryDimensions } from './query-dimensions.js'
 import { registrationDimensions } from './registration-dimensions.js'
@@ -29,6 +30,7 @@ export const entityOperations: readonly Dimension[] = [
 export const otherOperations: readonly Dimension[] = [
   ...patterns,
   ...queryDimensions,
+  ...pages,
   ...subscriptionDimensions,
   ...subscriptionTexts,
   ...noticeDimensions,

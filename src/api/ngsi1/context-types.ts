@@ -2,7 +2,8 @@ import { type ApiRequest, type ApiResponse, segment } from '../../broker/operati
 import type { Unbound } from '../../broker/operations/operation.js'
 import type { TypeSummary } from '../../broker/services/broker.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
-import { inSlices, listText, type Steps } from '../../slices.js'
+import { quote } from '../../model/context/value.js'
+import { inSlices, LongText, listText, type Steps } from '../../slices.js'
 import { type Ngsi1Services, pathOperation } from './operation.js'
 import { requestedPage, requestsCollapsed } from './parse/parameters.js'
 import { renderStatus } from './render/elements.js'
@@ -50,8 +51,13 @@ function nothing(what: 'types' | 'attributes', count: number, offset: number, co
   return statusOf(404, `Number of ${what}: ${count}. Offset is ${offset}`)
 }
 
-function renderTypes(types: readonly TypeSummary[], collapsed: boolean): Steps<string> {
-  return listText(types, ({ type, attributes }) =>
-    JSON.stringify(collapsed || attributes.length === 0 ? { name: type } : { name: type, attributes }),
-  )
+/** In steps: a type may have any number of attributes. */
+function* renderTypes(types: readonly TypeSummary[], collapsed: boolean): Steps<string> {
+  const texts = new LongText()
+  for (const { type, attributes } of types) {
+    const list = collapsed || attributes.length === 0 ? '' : `,"attributes":${yield* listText(attributes, quote)}`
+    texts.push(`{"name":${quote(type)}${list}}`)
+    yield
+  }
+  return `[${texts.joined}]`
 }

@@ -6,7 +6,7 @@ import { traceArea } from '../../observe/log/trace.js'
 import type { BoundedMailbox } from '../../partition/mailbox/bounded-mailbox.js'
 import type { Reply } from '../../partition/turn/commands.js'
 import { err, ok, type Result } from '../../result.js'
-import { Slices } from '../../slices.js'
+import { inSlices, Slices } from '../../slices.js'
 import { StoredEntities } from '../../storage/records/large-record.js'
 import type { RecordPage } from '../../storage/store/result-page.js'
 import type { ViewName, Views } from '../../storage/store/views/views.js'
@@ -28,6 +28,7 @@ import type { StreamService } from './listening.js'
 import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { QueryPool } from './query-pool.js'
 import type { RegistryService } from './services.js'
+import { summariesIn } from './type-sums.js'
 import { Updates, type UpdatesParts } from './updates.js'
 
 export interface FrontBrokerParts extends UpdatesParts {
@@ -236,9 +237,10 @@ export class FrontBroker implements Broker {
     client: Client,
     isDetailed = false,
   ): Promise<Result<readonly TypeSummary[], Unavailable>> {
-    return this.#confirmed(undefined, () =>
-      this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client), client),
-    )
+    return this.#confirmed(undefined, async () => {
+      const texts = await this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client), client)
+      return texts.ok ? ok(await inSlices(summariesIn(texts.value))) : texts
+    })
   }
 
   view<Name extends ViewName>(

@@ -1,18 +1,18 @@
 import { shardOf } from '../../hash.js'
-import { compareBytes, type Entity, type EntityId, type EntityType, type Tenant } from '../../model/context/entity.js'
+import type { Entity, EntityId, Tenant } from '../../model/context/entity.js'
 import { inPaths, type PathRange, type Query, type QueryRefusal } from '../../model/context/query.js'
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { HandleTimes } from '../../observe/measure/slow-requests.js'
 import { err, ok, type Result } from '../../result.js'
-import { Slices } from '../../slices.js'
-import type { AttributeType, Count, PartitionReader, Snapshot } from '../../storage/store/partition-reader.js'
+import { inSlices, Slices } from '../../slices.js'
+import type { PartitionReader, Snapshot } from '../../storage/store/partition-reader.js'
 import type { ReadPool } from '../../storage/store/read-pool.js'
 import type { RecordPage } from '../../storage/store/result-page.js'
 import { type ScanLimits, scan } from '../../storage/store/scan.js'
 import { type ViewName, type Views, type ViewTask, viewed } from '../../storage/store/views/views.js'
 import { Versions } from '../../threads/shared-memory/versions.js'
-import type { TypeSummary } from './broker.js'
 import type { RecentEntities } from './recent-entities.js'
+import { TypeSums } from './type-sums.js'
 
 /** A partition as one thread reads it: snapshots, the pool that bounds how many there are at one time, what has changed. */
 export interface ReadSide {
@@ -117,14 +117,17 @@ export class PartitionReaders {
     })
   }
 
-  /** The types in these paths with their attribute names, and the types of those if asked for, from the counts of all partitions. */
+  /**
+   * The types in these paths with their attribute names, and the types of those if asked for, from the counts of all partitions: as texts,
+   * of which `summariesIn` makes them again.
+   */
   types(
     tenant: Tenant,
     paths: readonly PathRange[],
     isDetailed: boolean,
     { page_bytes, giveWay }: ScanLimits,
     times?: HandleTimes,
-  ): Promise<Result<readonly TypeSummary[], QueryRefusal>> {
+  ): Promise<Result<readonly string[], QueryRefusal>> {
     return this.#withSnapshots(this.#sides, times, async (snapshots) => {
       const sums = new TypeSums()
       const slices = new Slices(giveWay)
@@ -141,7 +144,7 @@ export class PartitionReaders {
           if (slices.isOver) await slices.next()
         }
       }
-      return ok(sums.summaries(isDetailed))
+      return ok(await inSlices(sums.texts(isDetailed), slices))
     })
   }
 
@@ -237,66 +240,4 @@ function read(
   if (found === undefined) return undefined
   const meant = path === undefined ? found.filter((entity) => inPaths(entity.path, paths)) : found
   return meant.length > 1 ? [...meant].sort((a, b) => a.sequence - b.sequence) : meant
-}
-
-/** Memory of a type and the name of one of its attributes beside their characters. */
-const entry_bytes = 100
-
-/** A type: how many entities it has, and the types of each attribute by its name. */
-interface TypeSum {
-  entities: number
-  readonly names: Map<string, Set<string>>
-}
-
-/** Adds up the counts of several paths and partitions [context 9]. */
-export class TypeSums {
-  readonly #types = new Map<EntityType, TypeSum>()
-  #bytes = 0
-
-  /** The approximate memory of types and names. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  add({ type, attribute, count }: Count): void {
-    const summary = this.#types.get(type) ?? this.#begin(type)
-    if (attribute === undefined) summary.entities += count
-    else this.#typesOf(summary, attribute)
-  }
-
-  /** Adds a type of an attribute. */
-  addType({ type, attribute, attributeType }: Omit<AttributeType, 'path'>): void {
-    const types = this.#typesOf(this.#types.get(type) ?? this.#begin(type), attribute)
-    if (types.has(attributeType)) return
-    types.add(attributeType)
-    this.#bytes += entry_bytes + attributeType.length
-  }
-
-  /** Types ascending, the empty one last; names, and on request their types, ascending. */
-  summaries(isDetailed = false): readonly TypeSummary[] {
-    return [...this.#types]
-      .map(([type, { entities, names }]) => {
-        const attributes = [...names.keys()].sort(compareBytes)
-        if (!isDetailed) return { type, entities, attributes }
-        const attributeTypes = attributes.map((name) => [...(names.get(name) ?? [])].sort(compareBytes))
-        return { type, entities, attributes, attributeTypes }
-      })
-      .sort((a, b) => Number(a.type === '') - Number(b.type === '') || compareBytes(a.type, b.type))
-  }
-
-  #typesOf({ names }: TypeSum, attribute: string): Set<string> {
-    const held = names.get(attribute)
-    if (held !== undefined) return held
-    const types = new Set<string>()
-    names.set(attribute, types)
-    this.#bytes += entry_bytes + attribute.length
-    return types
-  }
-
-  #begin(type: EntityType): TypeSum {
-    const summary: TypeSum = { entities: 0, names: new Map() }
-    this.#types.set(type, summary)
-    this.#bytes += entry_bytes + type.length
-    return summary
-  }
 }

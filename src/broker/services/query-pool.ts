@@ -9,7 +9,7 @@ import { err, type Result } from '../../result.js'
 import type { RecordPage } from '../../storage/store/result-page.js'
 import type { ViewName, Views, ViewTask } from '../../storage/store/views/views.js'
 import type { Client } from '../operations/api.js'
-import type { TypeSummary, Unavailable } from './broker.js'
+import type { Unavailable } from './broker.js'
 import type { StateRecords } from './partition-readers.js'
 import type { PoolThreads } from './pool-threads.js'
 import { ScanQueue, type ScanRun, type ScanStops } from './scan-queue.js'
@@ -141,13 +141,14 @@ export class QueryPool {
     return this.#run<StateRecords>({ kind: 'state', query }, isShort(query))
   }
 
+  /** Types as texts, of which `summariesIn` makes them. */
   types(
     tenant: Tenant,
     paths: readonly PathRange[],
     isDetailed = false,
     client?: Client,
-  ): Promise<Result<readonly TypeSummary[], Unavailable>> {
-    return this.#run<readonly TypeSummary[]>({ kind: 'types', tenant, paths, isDetailed }, true, client)
+  ): Promise<Result<readonly string[], Unavailable>> {
+    return this.#run<readonly string[]>({ kind: 'types', tenant, paths, isDetailed }, true, client)
   }
 
   /** A view of the console, which ends soon whatever it is asked. */

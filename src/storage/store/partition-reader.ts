@@ -97,7 +97,7 @@ export class Candidate implements Located {
 const entry_characters = 1024
 
 /** How many index entries take as long as this many characters of records. */
-export function entriesOf(characters: number): number {
+export function costInEntries(characters: number): number {
   return characters / entry_characters
 }
 

@@ -7,7 +7,7 @@ import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
 import { err, ok, type Result } from '../../result.js'
 import { inSlices, Slices, type Steps, sortedInSteps } from '../../slices.js'
 import { mergeSorted } from './merge-sorted.js'
-import { type Candidate, entriesOf, type Snapshot } from './partition-reader.js'
+import { type Candidate, costInEntries, type Snapshot } from './partition-reader.js'
 import { CreationPage, type RecordPage, SortedPage } from './result-page.js'
 
 /** Index entries between two looks at the clock, where each costs little. */
@@ -48,7 +48,7 @@ export async function scan(
   for (const candidate of mergeSorted(found, (a, b) => a.sequence - b.sequence)) {
     if (candidate.sequence === last) continue // It was there before, in this stream or another one.
     last = candidate.sequence
-    unlooked += plain ? 1 + entriesOf(candidate.characters) : stride
+    unlooked += plain ? 1 + costInEntries(candidate.characters) : stride
     if (unlooked >= stride) {
       unlooked = 0
       if (slices.isOver) await slices.next()
@@ -61,7 +61,7 @@ export async function scan(
     }
     if (plain && page.skips()) continue
     const text = candidate.read()
-    unlooked += entriesOf(text.length)
+    unlooked += costInEntries(text.length)
     const entity = candidate.decode(text)
     const isResult = matches(entity)
     if (budget.isSpent) return err({ kind: 'queryTooCostly' })
