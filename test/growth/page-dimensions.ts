@@ -62,7 +62,7 @@ export const pages: readonly Dimension[] = [
     name: 'large entities of a sorted page',
     most: 30,
     before: large,
-    sent: (size) => get(`/v2/entities?limit=${size}&orderBy=a`),
+    sent: (size) => get(`/v2/entities?limit=${size}&orderBy=!id`),
     expects: /^200 \[/,
   },
   {
@@ -85,5 +85,21 @@ export const pages: readonly Dimension[] = [
     before: withNames,
     sent: () => get('/v1/contextTypes'),
     expects: /^200 .*"types"/s,
+  },
+  {
+    name: 'types in op/query, of each of which there are entities',
+    most: 1000,
+    before: () => [
+      batch(
+        'append',
+        many(ids, (at) => `{"id":"a${short(at)}","type":"T${at % 1000}"}`),
+      ),
+    ],
+    sent: (size) =>
+      post(
+        '/v2/op/query?options=count&limit=1',
+        `{"entities":[${many(size, (at) => `{"idPattern":".*","type":"T${at}"}`)}]}`,
+      ),
+    expects: /^200 \[/,
   },
 ]
