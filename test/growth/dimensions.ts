@@ -3,6 +3,7 @@ import type { Dimension } from './dimension.js'
 import { discoveryDimensions } from './discovery-dimensions.js'
 import { entityDimensions } from './entity-dimensions.js'
 import { entityReads } from './entity-read-dimensions.js'
+import { forwardingDimensions } from './forwarding-dimensions.js'
 import { heads } from './head-dimensions.js'
 import { management } from './management-dimensions.js'
 import { heldExpressions, noticeDimensions } from './notice-dimensions.js'
@@ -36,6 +37,7 @@ export const otherOperations: readonly Dimension[] = [
   ...noticeDimensions,
   ...registrationDimensions,
   ...discoveryDimensions,
+  ...forwardingDimensions,
   ...heads,
   ...management,
   ...heldExpressions,

@@ -35,6 +35,7 @@ export const always: ReadonlySet<string> = new Set([
   'equal prefixes of thousands of ids in op/query',
   'prefixes of one id each in op/query',
   'large entities of a sorted page',
+  'attributes of an entity in UPDATE that 25000 contexts of another path name',
   'items of one $addToSet',
   'members of a json template beyond the limit in POST of a subscription',
   'subscriptions with previous values that hear of an entity with 5000 attributes',

@@ -4,7 +4,7 @@ import { ngsi1Format } from '../../src/api/ngsi1/forward/ngsi1-format.js'
 import {
   askableEntities,
   entityKey,
-  forwardsOf,
+  QueryPlanner,
   type ShownAttribute,
   type ShownEntity,
 } from '../../src/broker/providers/query-plan.js'
@@ -16,7 +16,7 @@ import { maxAttributes, maxMetadata, maxValues } from '../../src/model/context/e
 import type { GivenAttribute } from '../../src/model/context/update.js'
 import type { RegistrationId } from '../../src/model/registration/registration.js'
 import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
-import { sourceOf } from '../../src/model/registration/sources.js'
+import { SourceSearch } from '../../src/model/registration/sources.js'
 import { ok } from '../../src/result.js'
 import { atOnce } from '../../src/slices.js'
 import type { Milliseconds } from '../../src/time.js'
@@ -80,7 +80,8 @@ test('every attribute that is lacking goes to one provider, the one that is regi
         const { shares = [], unfound = [] } = sharings[at] ?? {}
         return attributes.every((attribute) => {
           const holding = shares.filter((share) => share.attributes.includes(attribute))
-          const [first] = types.flatMap((type) => sourceOf(index, lookup, { id, type }, attribute.name) ?? [])
+          const search = new SourceSearch(index, lookup)
+          const [first] = types.flatMap((type) => atOnce(search.of({ id, type }).having(attribute.name)) ?? [])
           if (first === undefined) return holding.length === 0 && unfound.includes(attribute)
           const [only] = holding
           if (only === undefined || holding.length > 1 || unfound.includes(attribute)) return false
@@ -97,7 +98,8 @@ test('nothing that is held is asked for, and each provider is asked once about a
       const index = indexOf(sources)
       const selectors = [{ id: { kind: 'any' }, type: undefined }] as const
       return atOnce(askableEntities(index, lookup, selectors)).every((entity) => {
-        const forwards = forwardsOf(index, lookup, entity, request, (one) => held.includes(one))
+        const planner = new QueryPlanner(index, lookup, request, 1000)
+        const forwards = atOnce(planner.forwardsOf(entity, (one) => held.includes(one)))
         const providers = new Set(forwards.map(({ provider }) => provider))
         const wanted = (one: string) => !held.includes(one) && (request.length === 0 || request.includes(one))
         return providers.size === forwards.length && forwards.every(({ attributes }) => attributes.every(wanted))

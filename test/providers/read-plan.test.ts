@@ -27,10 +27,15 @@ function givenPlan(isConfirmed = true) {
   const ids = Array.from({ length: count }, (_, at) => `Street-${at}` as EntityId)
   const index = registered(...ids.map((id) => ({ id, provider: 'http://p.example' })))
   const selectors = ids.map((id) => ({ id: { kind: 'exact', id } as const, type: undefined }))
-  const plan = new ReadPlan(scripted({ reads }), index, {
-    ...{ form: 'ngsi1', query: query({ selectors }), page: { entities: [], count: 0 } },
-    ...{ names: [], client: waiting, limit_ms: 60_000 },
-  })
+  const plan = new ReadPlan(
+    scripted({ reads }),
+    index,
+    {
+      ...{ form: 'ngsi1', query: query({ selectors }), page: { entities: [], count: 0 } },
+      ...{ names: [], client: waiting, limit_ms: 60_000 },
+    },
+    1000,
+  )
   return { plan, requests }
 }
 

@@ -10,7 +10,12 @@ import {
   type RegistrationTerms,
 } from '../../src/model/registration/registration.js'
 import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
-import { type SourceLookup, sourceOf, sourcesOf } from '../../src/model/registration/sources.js'
+import {
+  type RegisteredSource,
+  type SourceLookup,
+  SourceSearch,
+  sourcesOf,
+} from '../../src/model/registration/sources.js'
 import { atOnce, type Steps } from '../../src/slices.js'
 import { at, id, root, tenant, type } from '../given.js'
 
@@ -75,7 +80,16 @@ export function providerOf(
   entity: RegisteredEntity,
   attribute: string,
 ): string | undefined {
-  return sourceOf(index, lookup, entity, attribute)?.context.provider
+  return atOnce(new SourceSearch(index, lookup).of(entity).having(attribute))?.context.provider
+}
+
+/** The sources of an entity, without pauses. */
+export function sources(
+  index: RegistrationIndex,
+  lookup: SourceLookup,
+  entity: RegisteredEntity,
+): readonly RegisteredSource[] {
+  return [...sourcesOf(index, lookup, entity)].flatMap((source) => source ?? [])
 }
 
 /** The contexts that name an entity. */
@@ -84,7 +98,7 @@ export function naming(
   lookup: SourceLookup,
   entity: RegisteredEntity,
 ): readonly RegisteredContext[] {
-  return sourcesOf(index, lookup, entity).map(({ context }) => context)
+  return sources(index, lookup, entity).map(({ context }) => context)
 }
 
 export function indexOf(...registrations: readonly Registration[]): RegistrationIndex {

@@ -1,10 +1,29 @@
 import { test } from 'tap'
 import type { Registration, RegistrationTerms } from '../../src/model/registration/registration.js'
 import type { RegistrationIndex } from '../../src/model/registration/registration-index.js'
-import { isRegistered, registeredEntities, type SourceLookup, sourcesOf } from '../../src/model/registration/sources.js'
+import {
+  isRegistered,
+  registeredEntities,
+  type SourceLookup,
+  SourceSearch,
+  sourcesOf,
+} from '../../src/model/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import { at, everywhere, id, path, tenant } from '../given.js'
-import { any, context, exact, indexOf, naming, pattern, providerOf, registered, registration, termed } from './given.js'
+import { staysWithin } from '../pace.js'
+import {
+  any,
+  context,
+  exact,
+  indexOf,
+  naming,
+  pattern,
+  providerOf,
+  registered,
+  registration,
+  sources,
+  termed,
+} from './given.js'
 
 const query: SourceLookup = { tenant, paths: everywhere, now: at(0), use: 'query', api: 'ngsi2' }
 const update: SourceLookup = { ...query, use: 'update' }
@@ -47,10 +66,10 @@ test('a registration names an entity by its id or by every id, with its type or 
 test('a source tells how the entity is registered, in the way that says most', async (t) => {
   const index = indexOf(made(1, '*:Street S4:Street S4'), made(2, 'S4'))
   t.same(
-    sourcesOf(index, query, s4).map(({ named }) => named),
+    sources(index, query, s4).map(({ named }) => named),
     [s4, registered('S4')],
   )
-  t.same(sourcesOf(index, query, registered('S9:Street'))[0]?.named, registered('*:Street'))
+  t.same(sources(index, query, registered('S9:Street'))[0]?.named, registered('*:Street'))
 })
 
 test('the mode decides for which requests a provider is asked', async (t) => {
@@ -103,6 +122,40 @@ test('an id that every id stands for is asked for by itself, of each type that i
   const index = indexOf(made(1, '*:Street', 'noise'), made(2, 'S4:Alley', 'noise'), made(3, '*', 'noise'))
   t.same(askable(index, query, exact('S4', 'Street')), [registered('S4:Street')])
   t.same(askable(index, query, exact('S4')), [registered('S4:Street'), registered('S4:Alley'), registered('S4')])
+})
+
+test('an attribute that no usable registration has is not looked for among all others that name the entity', async (t) => {
+  const one = Array.from({ length: 5000 }, () => context('S4:Street'))
+  const elsewhere = Array.from({ length: 10 }, (_, order) => registration(order, one, { path: path('/a') }))
+  const single = Array.from({ length: 20_000 }, (_, at) =>
+    registration(at + 10, [context('S4:Street')], { path: path('/a') }),
+  )
+  const index = indexOf(...elsewhere, ...single, made(30_000, 'S4:Street', 'noise'))
+  const here = { ...update, paths: [{ path: path('/'), below: false }] }
+  const isLinear = await staysWithin(1000, () => {
+    const search = new SourceSearch(index, here)
+    for (let at = 0; at < 5000; at += 1) {
+      // Of one entity, and of one that the request names again.
+      const sources = [search.of(s4), search.of(s4)]
+      for (const each of sources) if (atOnce(each.having(`${at}`)) !== undefined) t.fail('it has a source')
+    }
+    t.equal(atOnce(search.of(s4).having('noise'))?.context.provider, 'p30000')
+  })
+  t.ok(isLinear)
+})
+
+test('registrations that come and go during a search do not hide one that stays', async (t) => {
+  const past = { expires: at(0) }
+  const index = indexOf(
+    ...Array.from({ length: 1000 }, (_, order) => registration(order, [context('S4:Street')], past)),
+    made(1000, 'S4:Street'),
+  )
+  const search = new SourceSearch(index, query).of(s4).having('noise')
+  t.equal(search.next().done, false, 'it pauses')
+  for (let order = 0; order < 500; order += 1) index.remove(registration(order, []).id)
+  index.put(registration(0, [context('S4:Street'), context('S4:Street')], past))
+  t.equal(atOnce(search)?.context.provider, 'p1000')
+  t.equal([...sourcesOf(index, query, s4)].flatMap((source) => source ?? []).length, 1)
 })
 
 test('a pattern means what it is found in, and what stands for every id', async (t) => {

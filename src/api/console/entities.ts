@@ -8,8 +8,9 @@ import {
 import { json, shortForm } from '../../broker/operations/response.js'
 import type { Attribute, Entity, EntityId, EntityType, Tenant } from '../../model/context/entity.js'
 import { inRange, type PathRange } from '../../model/context/query.js'
-import { sourcesOf } from '../../model/registration/sources.js'
+import { type RegisteredSource, sourcesOf } from '../../model/registration/sources.js'
 import { urlWithoutSecrets } from '../../observe/log/secrets.js'
+import { inSlices, type Steps } from '../../slices.js'
 import type { BrowsedEntity, BrowseQuery, Cursor } from '../../storage/store/views/browse.js'
 import type { Census, CensusRow } from '../../storage/store/views/census.js'
 import { walkedIndexes } from '../../storage/store/views/walk.js'
@@ -133,7 +134,7 @@ async function wholeEntity(
 ): Promise<WholeEntity> {
   const about = await broker.subscriptions.search({ tenant, about: entity, offset: 0, limit: mostNamed })
   const lookup = { tenant, paths: [path], now: now(), use: 'query', api: 'ngsi2' } as const
-  const sources = sourcesOf(broker.registry.index, lookup, entity).slice(0, mostNamed)
+  const sources = await inSlices(firstNamed(sourcesOf(broker.registry.index, lookup, entity)))
   const { id, type, path: servicePath, created, modified, attributes } = entity
   return {
     ...{ id, type, service: tenant, servicePath, created: dateText(created), modified: dateText(modified) },
@@ -143,6 +144,16 @@ async function wholeEntity(
       ...{ id: registration.id, provider: urlWithoutSecrets(context.provider) },
     })),
   }
+}
+
+function* firstNamed(sources: Iterable<RegisteredSource | undefined>): Steps<readonly RegisteredSource[]> {
+  const first: RegisteredSource[] = []
+  for (const source of sources) {
+    if (source !== undefined) first.push(source)
+    if (first.length === mostNamed) break
+    yield
+  }
+  return first
 }
 
 function attributeShown({

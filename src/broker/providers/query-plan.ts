@@ -1,12 +1,16 @@
 import type { Attribute, Entity } from '../../model/context/entity.js'
 import type { Selector } from '../../model/context/query.js'
-import { type RegisteredEntity, registrationTermsOf } from '../../model/registration/registration.js'
+import {
+  type RegisteredContext,
+  type RegisteredEntity,
+  registrationTermsOf,
+} from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
 import {
   type RegisteredSource,
   registeredEntities,
   type SourceLookup,
-  sourceOf,
+  SourceSearch,
   sourcesOf,
 } from '../../model/registration/sources.js'
 import type { Steps } from '../../slices.js'
@@ -56,42 +60,71 @@ export function entityKey({ id, type }: { readonly id: string; readonly type: st
 }
 
 /**
- * The requests for the parts of an entity that are not held here, one per provider. With names, each attribute is asked of one
- * provider; without, all registrations that name the entity count [subscriptions 8.1, 8.2]. A provider of every id is asked for
- * all of them at once, unless the client's request names this id.
+ * Plans the requests for the entities of one read. With names, each attribute is asked of one provider; without, all registrations
+ * that name the entity count [subscriptions 8.1, 8.2]. A provider of every id is asked for all of them at once, unless the client's
+ * request names this id.
  */
-export function forwardsOf(
-  index: RegistrationIndex,
-  lookup: SourceLookup,
-  entity: AskableEntity,
-  names: readonly string[],
-  isHeld: (name: string) => boolean,
-): readonly QueryForward[] {
-  const drafts = new PlannedRequests(entity)
-  const isRequested = ({ named }: RegisteredSource) =>
-    named.everyId === undefined || entity.everyId === true || entity.isNamed
-  if (names.length > 0) {
-    for (const name of names) {
-      const source = isHeld(name) ? undefined : sourceOf(index, lookup, entity, name)
-      if (source && isRequested(source)) drafts.of(source).attributes.add(name)
-    }
-  } else {
-    for (const source of sourcesOf(index, lookup, entity).filter(isRequested)) {
-      const { attributes } = source.context
-      if (attributes.length === 0) drafts.of(source).whole = true
-      for (const { name } of attributes) if (!isHeld(name)) drafts.of(source).attributes.add(name)
-    }
+export class QueryPlanner {
+  readonly #index: RegistrationIndex
+  readonly #lookup: SourceLookup
+  readonly #names: readonly string[]
+  readonly #most: number
+  readonly #search: SourceSearch
+
+  /** Plans the requests for attributes of these names, or of any name without one; at most `most` for one entity. */
+  constructor(index: RegistrationIndex, lookup: SourceLookup, names: readonly string[], most: number) {
+    this.#index = index
+    this.#lookup = lookup
+    this.#names = names
+    this.#most = most
+    this.#search = new SourceSearch(index, lookup)
   }
-  return drafts.all()
+
+  /** The requests for the parts of an entity that are not held here, one per provider, in steps. */
+  *forwardsOf(entity: AskableEntity, isHeld: (name: string) => boolean): Steps<readonly QueryForward[]> {
+    const drafts = new PlannedRequests(entity, this.#most)
+    const isRequested = ({ named }: RegisteredSource) =>
+      named.everyId === undefined || entity.everyId === true || entity.isNamed
+    if (this.#names.length > 0) {
+      const sources = this.#search.of(entity)
+      for (const name of this.#names) {
+        const source = isHeld(name) ? undefined : yield* sources.having(name)
+        if (source && isRequested(source)) drafts.of(source)?.attributes.add(name)
+        yield
+      }
+    } else {
+      for (const source of sourcesOf(this.#index, this.#lookup, entity)) {
+        if (source && isRequested(source)) drafts.addAll(source, isHeld)
+        yield
+      }
+    }
+    return drafts.all()
+  }
 }
 
 /** The provider of a registration that names an entity, and the form in which it is asked [NGSIv2 subscriptions 10]. */
-export function addressOf({ registration, context: { provider } }: RegisteredSource): AddressedRequest {
+function addressOf({ registration, context: { provider } }: RegisteredSource): AddressedRequest {
   return { provider, registration: registration.id, form: registrationTermsOf(registration).legacy ? 'ngsi1' : 'ngsi2' }
 }
 
-export function addressKey({ provider, form }: AddressedRequest): string {
-  return `${form} ${provider}`
+/** An address, and a text that only requests to the same provider in the same form have. */
+export interface KeyedAddress {
+  readonly address: AddressedRequest
+  readonly key: string
+}
+
+/** The addresses of sources. The URL of a provider may be long, and many attributes have the same source: its key is made once. */
+export class Addresses {
+  readonly #known = new Map<RegisteredContext, KeyedAddress>()
+
+  of(source: RegisteredSource): KeyedAddress {
+    const known = this.#known.get(source.context)
+    if (known !== undefined) return known
+    const address = addressOf(source)
+    const keyed = { address, key: `${address.form} ${address.provider}` }
+    this.#known.set(source.context, keyed)
+    return keyed
+  }
 }
 
 interface Draft {
@@ -103,20 +136,34 @@ interface Draft {
 /** The requests for one entity, by provider, in the order in which the providers were found. */
 class PlannedRequests {
   readonly #entity: AskableEntity
+  readonly #most: number
+  readonly #addresses = new Addresses()
   readonly #drafts = new Map<string, Draft>()
 
-  constructor(entity: AskableEntity) {
+  constructor(entity: AskableEntity, most: number) {
     this.#entity = entity
+    this.#most = most
   }
 
-  of(source: RegisteredSource): Draft {
-    const address = addressOf(source)
-    const key = addressKey(address)
+  /** The request to the provider of a source; undefined when there are as many as may be forwarded. */
+  of(source: RegisteredSource): Draft | undefined {
+    const { address, key } = this.#addresses.of(source)
     const held = this.#drafts.get(key)
-    if (held !== undefined) return held
+    if (held !== undefined || this.#drafts.size >= this.#most) return held
     const draft = { address, attributes: new Set<string>(), whole: false }
     this.#drafts.set(key, draft)
     return draft
+  }
+
+  /** Asks for all attributes of a source that are not held here. */
+  addAll(source: RegisteredSource, isHeld: (name: string) => boolean): void {
+    const { attributes } = source.context
+    const names = attributes.map(({ name }) => name).filter((name) => !isHeld(name))
+    if (attributes.length > 0 && names.length === 0) return
+    const draft = this.of(source)
+    if (draft === undefined) return
+    if (attributes.length === 0) draft.whole = true
+    for (const name of names) draft.attributes.add(name)
   }
 
   all(): readonly QueryForward[] {

@@ -6,7 +6,7 @@ import type { RegisteredEntity } from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
 import type { SourceLookup } from '../../model/registration/sources.js'
 import { err, ok, type Result } from '../../result.js'
-import { inSlicesUntil, mapInSlices, Slices } from '../../slices.js'
+import { atOnceOrInSlices, inSlicesUntil, mapInSlices, Slices } from '../../slices.js'
 import { now } from '../../time.js'
 import type { Client } from '../operations/api.js'
 import type { Broker, EntityReads, Unavailable } from '../services/broker.js'
@@ -17,8 +17,8 @@ import {
   type AskableEntity,
   askableEntities,
   entityKey,
-  forwardsOf,
   type QueryForward,
+  QueryPlanner,
   type ShownEntity,
 } from './query-plan.js'
 
@@ -57,19 +57,22 @@ export class ReadPlan {
   readonly #read: RemoteRead
   readonly #lookup: SourceLookup
   readonly #budget = new StepBudget(maxSteps)
+  readonly #planner: QueryPlanner
   readonly #isResult: (entity: Entity) => boolean
   readonly #onPage = new Map<EntityId, Entity[]>()
   readonly #reads: EntityReads
   /** The entities that may have to be read, until the first of them is. */
   #toRead: readonly EntityId[] = []
 
-  constructor(broker: Broker, index: RegistrationIndex, read: RemoteRead) {
+  /** Plans at most `most` requests for one entity. */
+  constructor(broker: Broker, index: RegistrationIndex, read: RemoteRead, most: number) {
     this.#broker = broker
     this.#index = index
     this.#read = read
     const { tenant, paths } = read.query
     this.#reads = broker.reads(tenant, paths, read.client)
     this.#lookup = { tenant, paths, now: now(), use: 'query', api: read.form }
+    this.#planner = new QueryPlanner(index, this.#lookup, read.names, most)
     this.#isResult = compileQuery(read.query, this.#budget)
     for (const entity of read.page.entities) {
       const sameId = this.#onPage.get(entity.id)
@@ -97,18 +100,19 @@ export class ReadPlan {
   }
 
   /** The requests that complete an entity on the page; undefined for any other entity. */
-  completing(entity: AskableEntity): ReadGroup | undefined {
+  async completing(entity: AskableEntity): Promise<ReadGroup | undefined> {
     const shown = this.#shown(entity)
-    return shown.length === 0 ? undefined : { entity, forwards: this.#forwardsFor(entity, shown), completes: true }
+    if (shown.length === 0) return undefined
+    return { entity, forwards: await this.#forwardsFor(entity, shown), completes: true }
   }
 
   /** The requests for an entity that is not on the page; none when it is on another page, or no provider has more of it. */
   async adding(entity: AskableEntity): Promise<Result<ReadGroup, Unavailable>> {
-    const group = { entity, forwards: this.#forwardsFor(entity, []), completes: false }
+    const group = { entity, forwards: await this.#forwardsFor(entity, []), completes: false }
     if (entity.everyId || group.forwards.length === 0) return ok(group)
     const held = await this.heldHere(entity)
     if (!held.ok) return held
-    return ok({ ...group, forwards: held.value === 'shown' ? [] : this.#forwardsFor(entity, held.value) })
+    return ok({ ...group, forwards: held.value === 'shown' ? [] : await this.#forwardsFor(entity, held.value) })
   }
 
   /** What is held here of an entity that is not on the page; `shown`: it is on another one. */
@@ -140,9 +144,9 @@ export class ReadPlan {
     return (this.#onPage.get(id) ?? []).filter((held) => type === '' || held.type === type)
   }
 
-  #forwardsFor(entity: AskableEntity, held: readonly Entity[]): ReadGroup['forwards'] {
+  async #forwardsFor(entity: AskableEntity, held: readonly Entity[]): Promise<ReadGroup['forwards']> {
     const names = attributeNames(held)
-    const forwards = forwardsOf(this.#index, this.#lookup, entity, this.#read.names, (name) => names.has(name))
+    const forwards = await atOnceOrInSlices(this.#planner.forwardsOf(entity, (name) => names.has(name)))
     return forwards.map((forward) => ({ ...forward, held: names }))
   }
 }

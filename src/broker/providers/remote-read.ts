@@ -87,7 +87,7 @@ class Reading {
   constructor(broker: Broker, forwarder: Forwarder, read: RemoteRead) {
     this.#forwarder = forwarder
     this.#read = read
-    this.#plan = new ReadPlan(broker, forwarder.index, read)
+    this.#plan = new ReadPlan(broker, forwarder.index, read, forwarder.left)
     this.#filter = new ResponseFilter(this.#plan, read)
     this.#until = performance.now() + read.limit_ms
   }
@@ -127,7 +127,7 @@ class Reading {
     for (const [at, each] of pending.entries()) {
       if (forwards >= this.#forwarder.left) break
       if (this.#slices.isOver) await this.#slices.next()
-      const completing = this.#plan.completing(each.entity)
+      const completing = await this.#plan.completing(each.entity)
       if (completing === undefined && free <= 0) {
         // With NGSIv1, entities that the providers turn out not to have leave a gap on the page.
         const isKept = this.#free > 0 && this.#read.form === 'ngsi2'

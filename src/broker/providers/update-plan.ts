@@ -1,10 +1,10 @@
 import type { EntityId, EntityType } from '../../model/context/entity.js'
 import type { GivenAttribute } from '../../model/context/update.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
-import { type SourceLookup, sourceOf } from '../../model/registration/sources.js'
+import { type EntitySources, type SourceLookup, SourceSearch } from '../../model/registration/sources.js'
 import type { Steps } from '../../slices.js'
 import type { AddressedRequest } from './provider-request.js'
-import { addressKey, addressOf } from './query-plan.js'
+import { Addresses, type KeyedAddress } from './query-plan.js'
 
 /** Attributes of an update that are not held here, for one entity. */
 export interface Lacking {
@@ -50,47 +50,47 @@ export function* planUpdate(
   lookup: SourceLookup,
   lacking: readonly Lacking[],
 ): Steps<UpdatePlan> {
+  const search = new SourceSearch(index, lookup)
+  const addresses = new Addresses()
   const forwards = new Map<string, UpdateForward & { readonly shares: Share[] }>()
   const sharings: Sharing[] = []
   for (const entity of lacking) {
-    const shared = new Map<string, Draft>()
+    const shared = new Shared(entity.id)
     const unfound: GivenAttribute[] = []
+    const typed = entity.types.map((type) => ({ type, sources: search.of({ id: entity.id, type }) }))
     for (const attribute of entity.attributes) {
-      const found = providerOf(index, lookup, entity, attribute.name)
+      const found = yield* providerOf(typed, addresses, attribute.name)
       if (found === undefined) unfound.push(attribute)
-      else share(shared, found, entity.id, attribute)
+      else shared.add(found, attribute)
+      yield
     }
-    for (const { address, share } of shared.values()) {
-      const key = addressKey(address)
+    for (const { key, address, share } of shared.drafts) {
       const forward = forwards.get(key) ?? { ...address, shares: [] }
       forwards.set(key, forward)
       forward.shares.push(share)
     }
-    sharings.push({ shares: Array.from(shared.values(), ({ share }) => share), unfound })
+    sharings.push({ shares: shared.drafts.map(({ share }) => share), unfound })
     yield
   }
   return { forwards: [...forwards.values()], sharings }
 }
 
-interface Addressee {
-  readonly address: AddressedRequest
+/** The entity under one of its types. */
+interface TypedSources {
+  readonly type: EntityType
+  readonly sources: EntitySources
+}
+
+interface Addressee extends KeyedAddress {
   readonly type: EntityType
 }
 
-interface Draft extends Addressee {
-  readonly share: Share & { readonly attributes: GivenAttribute[] }
-}
-
-function providerOf(
-  index: RegistrationIndex,
-  lookup: SourceLookup,
-  { id, types }: Lacking,
-  name: string,
-): Addressee | undefined {
-  for (const type of types) {
-    const source = sourceOf(index, lookup, { id, type }, name)
-    const address = source && addressOf(source)
-    if (address && isNameable(address, name)) return { address, type }
+function* providerOf(typed: readonly TypedSources[], addresses: Addresses, name: string): Steps<Addressee | undefined> {
+  for (const { type, sources } of typed) {
+    const source = yield* sources.having(name)
+    if (source === undefined) continue
+    const addressed = addresses.of(source)
+    if (isNameable(addressed.address, name)) return { ...addressed, type }
   }
   return undefined
 }
@@ -100,10 +100,29 @@ function isNameable({ form }: AddressedRequest, name: string): boolean {
   return form === 'ngsi1' || (name !== 'id' && name !== 'type')
 }
 
-function share(shared: Map<string, Draft>, found: Addressee, id: EntityId, attribute: GivenAttribute): void {
-  const { address, type } = found
-  const key = `${type.length}:${type}${addressKey(address)}`
-  const draft = shared.get(key) ?? { ...found, share: { id, type, attributes: [] } }
-  shared.set(key, draft)
-  draft.share.attributes.push(attribute)
+interface Draft extends KeyedAddress {
+  readonly share: Share & { readonly attributes: GivenAttribute[] }
+}
+
+/** The shares of one entity, in the order in which their providers were found. */
+class Shared {
+  readonly drafts: Draft[] = []
+  readonly #id: EntityId
+  readonly #byType = new Map<EntityType, Map<string, Draft>>()
+
+  constructor(id: EntityId) {
+    this.#id = id
+  }
+
+  add({ type, key, address }: Addressee, attribute: GivenAttribute): void {
+    const ofType = this.#byType.get(type) ?? new Map<string, Draft>()
+    const held = ofType.get(key)
+    if (held !== undefined) {
+      held.share.attributes.push(attribute)
+      return
+    }
+    const draft = { key, address, share: { id: this.#id, type, attributes: [attribute] } }
+    this.drafts.push(draft)
+    this.#byType.set(type, ofType.set(key, draft))
+  }
 }

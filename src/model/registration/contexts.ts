@@ -1,3 +1,4 @@
+import type { Steps } from '../../slices.js'
 import { compareBytes } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import type { RegisteredContext, Registration, RegistrationChange, RegistrationId } from './registration.js'
@@ -26,6 +27,33 @@ export function insertContext(contexts: IndexedContext[], indexed: IndexedContex
 export function removeContext(contexts: IndexedContext[], indexed: IndexedContext): void {
   const position = positionOf(contexts, indexed)
   if (isSame(contexts[position], indexed)) contexts.splice(position, 1)
+}
+
+/**
+ * The first context of a registration that counts, in steps. Of a registration that does not count, the other contexts are passed
+ * over. The list may change between the steps.
+ */
+export function* firstCounting(
+  contexts: readonly IndexedContext[],
+  counts: (context: IndexedContext) => boolean,
+): Steps<IndexedContext | undefined> {
+  let at = 0
+  for (let tried = 1; ; tried += 1) {
+    const context = contexts[at]
+    if (context === undefined || counts(context)) return context
+    if (tried % triedAtOnce === 0) yield
+    at = behind(contexts, context, at)
+  }
+}
+
+/** This many registrations are tried between two steps. */
+const triedAtOnce = 256
+
+/** The position behind all contexts of the registration of one, which stands at this position unless the list has changed. */
+export function behind(contexts: readonly IndexedContext[], context: IndexedContext, at: number): number {
+  const next = contexts[at + 1]
+  if (contexts[at] === context && next?.registration !== context.registration) return at + 1
+  return positionOf(contexts, { ...context, at: Number.POSITIVE_INFINITY })
 }
 
 function isSame(held: IndexedContext | undefined, indexed: IndexedContext): boolean {

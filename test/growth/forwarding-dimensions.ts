@@ -1,0 +1,53 @@
+import { type Dimension, ofList } from './dimension.js'
+import { many, numbered, patch, post, type Sent, short, updating } from './given.js'
+import { registering } from './given-registrations.js'
+
+const inPath = (path: string, sent: Sent): Sent => ({ ...sent, headers: { 'Fiware-ServicePath': path } })
+
+/** Registrations of 5000 contexts that name one entity, in a path of their own. */
+const namingOne = (registrations: number): readonly Sent[] =>
+  numbered(registrations).map(() =>
+    inPath(
+      '/b',
+      registering(
+        many(5000, () => '{"entities":[{"id":"One","type":"T"}],"providingApplication":"http://127.0.0.1:9/"}'),
+      ),
+    ),
+  )
+
+/** Requests for an entity that many registrations name, of which none may be used. */
+const unusable: readonly Dimension[] = [
+  ofList({
+    name: 'attributes of an entity in UPDATE that 25000 contexts of another path name',
+    limit: 5000,
+    item: (at) => `{"name":"${short(at)}","value":"1"}`,
+    before: () => namingOne(5),
+    sent: (all) => inPath('/a', updating('UPDATE', `{"id":"One","type":"T","attributes":[${all}]}`)),
+    expects: /"code":"404"/,
+  }),
+  ofList({
+    name: 'attributes of an entity in PATCH that 25000 contexts of another path name',
+    limit: 5000,
+    item: (at) => `"b${short(at)}":{"value":1}`,
+    before: () => namingOne(5),
+    sent: (all) => inPath('/a', patch('/v2/entities/One/attrs?type=T', `{${all}}`)),
+    expects: /^404/,
+  }),
+  {
+    name: 'attributes in op/query of an entity that 25000 contexts of another path name',
+    most: 1000,
+    before: () => namingOne(5),
+    sent: (size) =>
+      inPath(
+        '/a',
+        post(
+          '/v2/op/query',
+          `{"entities":[{"id":"One","type":"T"}],"attrs":[${many(size, (at) => `"${short(at)}"`)}]}`,
+        ),
+      ),
+    expects: /^200 \[\]/,
+  },
+]
+
+/** Requests that may be forwarded, and what is registered for them. */
+export const forwardingDimensions: readonly Dimension[] = unusable
