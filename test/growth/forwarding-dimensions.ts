@@ -1,5 +1,5 @@
 import { type Dimension, ofList } from './dimension.js'
-import { many, numbered, patch, post, type Sent, short, updating } from './given.js'
+import { get, many, numbered, patch, post, type Sent, short, updating } from './given.js'
 import { registering } from './given-registrations.js'
 
 const inPath = (path: string, sent: Sent): Sent => ({ ...sent, headers: { 'Fiware-ServicePath': path } })
@@ -49,5 +49,52 @@ const unusable: readonly Dimension[] = [
   },
 ]
 
+/** A notification of 5000 contexts, of a subscription of its own, that name the entity. It gives no id. */
+const tellingOfOne = (subscription: number): Sent =>
+  inPath(
+    '/b',
+    post(
+      '/v1/registry/notifyContextAvailability',
+      `{"subscriptionId":"${subscription.toString(16).padStart(24, '5')}","contextRegistrationResponses":[${many(
+        5000,
+        (at) => `{"contextRegistration":{"entities":[{"id":"One","type":"T"}],"providingApplication":"${at}"}}`,
+      )}]}`,
+    ),
+  )
+
+const ofOne = (size: number, more = ''): Sent =>
+  inPath(
+    '/b',
+    post(
+      '/v1/registry/registerContext',
+      `{"contextRegistrations":[${many(size, (at) => `{"entities":[{"id":"One","type":"T"}],"providingApplication":"${at}"}`)}],"duration":"P1M"${more}}`,
+    ),
+  )
+
+/** What is done with a registration that was made before many others of the same entity. */
+const among: readonly Dimension[] = [
+  {
+    name: 'contexts in a registration that is made again before 100000 others of its entity',
+    most: 5000,
+    before: () => [ofOne(5000), ...numbered(20).map(tellingOfOne)],
+    sent: (size) => ofOne(size, ',"registrationId":"<id>"'),
+    expects: /registrationId/,
+  },
+  {
+    name: 'contexts that stay in DELETE of one of a registration before 100000 others of its entity',
+    most: 5000,
+    before: (size) => [ofOne(size), ...numbered(20).map(tellingOfOne)],
+    sent: () => inPath('/b', { verb: 'DELETE', path: '/v2/registrations/<id>' }),
+    expects: /^204/,
+  },
+  {
+    name: 'registrations of 5000 contexts that name an entity in GET',
+    most: 20,
+    before: (size) => numbered(size).map(tellingOfOne),
+    sent: () => inPath('/b', get('/v2/entities/One')),
+    expects: /^(404|503)/,
+  },
+]
+
 /** Requests that may be forwarded, and what is registered for them. */
-export const forwardingDimensions: readonly Dimension[] = unusable
+export const forwardingDimensions: readonly Dimension[] = [...unusable, ...among]

@@ -17,6 +17,7 @@ import { RegistrationIndex } from '../../src/model/registration/registration-ind
 import { registeredEntities, type SourceLookup } from '../../src/model/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import { at, everywhere, path, tenant } from '../given.js'
+import { staysWithin } from '../pace.js'
 import { runs } from '../runs.js'
 import {
   any,
@@ -42,6 +43,21 @@ test('a registration that is renewed stays where it is in the list of all', asyn
   t.equal(index.size, 2)
   index.remove(registration(1, []).id)
   t.same(all(), [2])
+})
+
+test('a registration that is renewed among many others of its entity takes no longer than one that is alone', async (t) => {
+  const contexts = Array.from({ length: 5000 }, () => context('S4:Street', 'noise'))
+  const index = indexOf(...Array.from({ length: 40 }, (_, order) => registration(order, contexts)))
+  const isLinear = await staysWithin(1000, () => {
+    for (let order = 0; order < 5; order += 1) index.put(registration(order, contexts))
+    index.remove(registration(5, []).id)
+  })
+  t.ok(isLinear)
+  const orders = index.of(tenant)?.named(registered('S4:Street'))?.having('noise')
+  t.same(
+    orders?.map(({ registration: { order }, at }) => order * 5000 + at),
+    Array.from({ length: 200_000 }, (_, at) => at).filter((at) => Math.floor(at / 5000) !== 5),
+  )
 })
 
 test('a tenant is empty until something is registered in it, and when the last registration is gone', async (t) => {

@@ -10,23 +10,25 @@ export interface IndexedContext {
   readonly context: RegisteredContext
 }
 
+type Position = Pick<IndexedContext, 'registration' | 'at'>
+
 /** Orders registrations by creation, and the contexts of one as they are given in it [subscriptions 7.2]. */
-export function compareContexts(a: IndexedContext, b: IndexedContext): number {
+export function compareContexts(a: Position, b: Position): number {
   return a.registration.order - b.registration.order || a.at - b.at
 }
 
-/**
- * Inserts a context into an ordered list; a context that is there already is not repeated. Most contexts come in order and are
- * appended.
- */
-export function insertContext(contexts: IndexedContext[], indexed: IndexedContext): void {
-  const position = positionOf(contexts, indexed)
-  if (!isSame(contexts[position], indexed)) contexts.splice(position, 0, indexed)
+/** Inserts the contexts of a registration, in order, into an ordered list that has none of them. Most come in order and are appended. */
+export function insertContexts(contexts: IndexedContext[], inserted: readonly IndexedContext[]): void {
+  const [first] = inserted
+  if (first !== undefined) contexts.splice(positionOf(contexts, first), 0, ...inserted)
 }
 
-export function removeContext(contexts: IndexedContext[], indexed: IndexedContext): void {
-  const position = positionOf(contexts, indexed)
-  if (isSame(contexts[position], indexed)) contexts.splice(position, 1)
+/** Removes the contexts of a registration from an ordered list; gives them. */
+export function removeContexts(contexts: IndexedContext[], registration: Registration): readonly IndexedContext[] {
+  const start = positionOf(contexts, { registration, at: 0 })
+  const first = contexts[start]
+  if (first?.registration !== registration) return []
+  return contexts.splice(start, behind(contexts, first, start) - start)
 }
 
 /**
@@ -53,14 +55,11 @@ const triedAtOnce = 256
 export function behind(contexts: readonly IndexedContext[], context: IndexedContext, at: number): number {
   const next = contexts[at + 1]
   if (contexts[at] === context && next?.registration !== context.registration) return at + 1
-  return positionOf(contexts, { ...context, at: Number.POSITIVE_INFINITY })
+  return positionOf(contexts, { registration: context.registration, at: Number.POSITIVE_INFINITY })
 }
 
-function isSame(held: IndexedContext | undefined, indexed: IndexedContext): boolean {
-  return held?.registration === indexed.registration && held.at === indexed.at
-}
-
-function positionOf(contexts: readonly IndexedContext[], indexed: IndexedContext): number {
+/** Where one stands in an ordered list, or would stand. */
+function positionOf(contexts: readonly IndexedContext[], indexed: Position): number {
   const last = contexts.at(-1)
   if (last === undefined || compareContexts(last, indexed) < 0) return contexts.length
   let [low, high] = [0, contexts.length - 1]
@@ -77,12 +76,18 @@ function positionOf(contexts: readonly IndexedContext[], indexed: IndexedContext
  * The id of a context as a resource of NGSIv2: that of the registration for its first context, for others one made from it and
  * their position. It stays the same while they are registered [NGSIv2 subscriptions 9].
  */
-export function resourceIdOf({ registration: { id }, at, context }: IndexedContext): RegistrationId {
-  const ordinal = context.ordinal ?? at
+export function resourceIdOf(indexed: IndexedContext): RegistrationId {
+  const { id } = indexed.registration
+  const ordinal = ordinalOf(indexed)
   if (ordinal === 0) return id
   // The digits behind the second are random, and stay so when a number is added; an odd step gives each position another id.
   const random = BigInt.asUintN(64, BigInt(`0x${id.slice(second_digits)}`) + BigInt(ordinal) * step)
   return `${id.slice(0, second_digits)}${random.toString(16).padStart(16, '0')}` as RegistrationId
+}
+
+/** The position of a context when its registration was made. */
+export function ordinalOf({ at, context }: IndexedContext): number {
+  return context.ordinal ?? at
 }
 
 /** The digits of the second of creation, with which an id begins [subscriptions 1.4]. */
@@ -95,7 +100,10 @@ export function withoutContexts(
   registration: Registration,
   isLost: (context: RegisteredContext, at: number) => boolean,
 ): RegistrationChange {
-  const numbered = registration.contexts.map((context, at) => ({ ...context, ordinal: context.ordinal ?? at }))
+  const numbered = registration.contexts.map((context, at) => ({
+    ...context,
+    ordinal: ordinalOf({ registration, at, context }),
+  }))
   const contexts = numbered.filter((context, at) => !isLost(context, at))
   if (contexts.length === 0) return { kind: 'remove', id: registration.id }
   return { kind: 'put', registration: { ...registration, contexts } }
@@ -136,10 +144,10 @@ export class OrderedContexts {
     this.#size += 1
   }
 
-  /** A registration is removed: to be called for each of its contexts. */
-  leave({ registration }: IndexedContext): void {
+  /** Removes a registration of which all contexts were entered. */
+  leave(registration: Registration): void {
     this.#gone.add(registration)
-    this.#size -= 1
+    this.#size -= registration.contexts.length
     if (this.#size * 2 < this.#contexts.length) this.#forget()
   }
 

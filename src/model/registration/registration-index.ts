@@ -1,6 +1,6 @@
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { type IndexedContext, isWritten, resourceIdOf } from './contexts.js'
+import { type IndexedContext, isWritten, ordinalOf, resourceIdOf } from './contexts.js'
 import type { Registration, RegistrationChange, RegistrationId } from './registration.js'
 import { TenantRegistrations } from './tenant-registrations.js'
 
@@ -77,13 +77,13 @@ export class RegistrationIndex {
 
   put(registration: Registration): void {
     const { id, tenant, contexts } = registration
-    // A replaced registration keeps its place.
-    this.#leave(id)
+    const entered = contexts.map((context, at) => ({ registration, at, context }))
+    // A replaced registration keeps its place, and the ids of resources that stay are not removed before they are set.
+    this.#leave(id, new Set(entered.map(ordinalOf)))
     const registrations = this.#tenants.get(tenant) ?? new TenantRegistrations()
     if (contexts.length > 0) this.#tenants.set(tenant, registrations)
-    for (const [at, context] of contexts.entries()) {
-      const indexed = { registration, at, context }
-      registrations.enter(indexed)
+    registrations.enter(entered)
+    for (const indexed of entered) {
       const resource = resourceIdOf(indexed)
       if (resource !== id) this.#resources.set(resource, indexed)
     }
@@ -91,19 +91,20 @@ export class RegistrationIndex {
   }
 
   remove(id: RegistrationId): void {
-    this.#leave(id)
+    this.#leave(id, new Set())
     this.#registrations.delete(id)
   }
 
-  #leave(id: RegistrationId): void {
+  /** Removes all contexts of a registration, and its resources but those of these ordinals. */
+  #leave(id: RegistrationId, kept: ReadonlySet<number>): void {
     const held = this.#registrations.get(id)
     if (held === undefined) return
     const { tenant, contexts } = held
     const registrations = this.#tenants.get(tenant)
+    registrations?.leave(held)
     for (const [at, context] of contexts.entries()) {
       const indexed = { registration: held, at, context }
-      registrations?.leave(indexed)
-      this.#resources.delete(resourceIdOf(indexed))
+      if (!kept.has(ordinalOf(indexed))) this.#resources.delete(resourceIdOf(indexed))
     }
     if (registrations?.isEmpty) this.#tenants.delete(tenant)
   }

@@ -1,8 +1,8 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import { acceptedPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
-import { type IndexedContext, insertContext, OrderedContexts, removeContext } from './contexts.js'
-import type { RegisteredEntity } from './registration.js'
+import { type IndexedContext, insertContexts, OrderedContexts, removeContexts } from './contexts.js'
+import type { RegisteredEntity, Registration } from './registration.js'
 
 /** The registrations of one tenant, indexed by id and type, so that no request walks all of them. */
 export class TenantRegistrations {
@@ -22,21 +22,25 @@ export class TenantRegistrations {
     return this.#contexts.all
   }
 
-  enter(listed: IndexedContext): void {
-    this.#contexts.enter(listed)
-    for (const entity of listed.context.entities) {
-      const named = this.named(entity)
-      if (named === undefined) this.#begin(new NamedEntity(entity, listed))
-      else named.enter(listed)
+  /** Enters all contexts of a registration, in order. */
+  enter(contexts: readonly IndexedContext[]): void {
+    const entered = new Map<NamedEntity, IndexedContext[]>()
+    for (const listed of contexts) {
+      this.#contexts.enter(listed)
+      for (const entity of listed.context.entities) push(entered, this.named(entity) ?? this.#begin(entity), listed)
     }
+    for (const [named, naming] of entered) named.enter(naming)
   }
 
-  leave(listed: IndexedContext): void {
-    this.#contexts.leave(listed)
-    for (const entity of listed.context.entities) {
-      const named = this.named(entity)
-      if (named === undefined) continue // The context has the entity twice.
-      if (!named.leave(listed)) this.#end(named)
+  /** Removes a registration of which all contexts were entered. */
+  leave(registration: Registration): void {
+    this.#contexts.leave(registration)
+    for (const { entities } of registration.contexts) {
+      for (const entity of entities) {
+        const named = this.named(entity)
+        // The registration may name the entity again and again.
+        if (named !== undefined && !named.leave(registration)) this.#end(named)
+      }
     }
   }
 
@@ -82,11 +86,12 @@ export class TenantRegistrations {
     return held instanceof NamedEntity ? [held] : held
   }
 
-  #begin(named: NamedEntity): void {
-    const { id, type, everyId } = named.entity
+  #begin(entity: RegisteredEntity): NamedEntity {
+    const named = new NamedEntity(entity)
+    const { id, type, everyId } = entity
     if (everyId) {
       this.#everyId.set(type, named)
-      return
+      return named
     }
     const ids = this.#byType.get(type) ?? new Map<EntityId, NamedEntity>()
     this.#byType.set(type, ids.set(id, named))
@@ -94,6 +99,7 @@ export class TenantRegistrations {
     if (held === undefined) this.#byId.set(id, named)
     else if (held instanceof NamedEntity) this.#byId.set(id, new Set([held, named]))
     else held.add(named)
+    return named
   }
 
   #end(named: NamedEntity): void {
@@ -132,17 +138,14 @@ const fewNames = 16
  */
 export class NamedEntity {
   readonly entity: RegisteredEntity
-  readonly #contexts: IndexedContext[]
+  readonly #contexts: IndexedContext[] = []
   /** The number of attribute names in all contexts. */
-  #names: number
+  #names = 0
   /** By attribute, once there are many names; contexts without attributes are under the empty name, which no attribute has. */
   #byAttribute: Map<string, IndexedContext[]> | undefined
 
-  constructor(entity: RegisteredEntity, first: IndexedContext) {
+  constructor(entity: RegisteredEntity) {
     this.entity = entity
-    this.#contexts = [first]
-    this.#names = namesOf(first).length
-    this.#look()
   }
 
   /** The contexts that name it, in order; a live view. */
@@ -158,47 +161,54 @@ export class NamedEntity {
     return this.#contexts.filter(isMeant)
   }
 
-  enter(listed: IndexedContext): void {
-    const before = this.#contexts.length
-    insertContext(this.#contexts, listed)
-    if (this.#contexts.length === before) return // The context has the entity twice.
-    this.#names += namesOf(listed).length
-    if (this.#byAttribute === undefined) this.#look()
-    else lookUp(this.#byAttribute, listed)
+  /** Enters the contexts of a registration that name it, in order. */
+  enter(entered: readonly IndexedContext[]): void {
+    insertContexts(this.#contexts, entered)
+    for (const listed of entered) this.#names += namesOf(listed).length
+    if (this.#byAttribute === undefined) {
+      if (this.#names > fewNames) this.#byAttribute = byAttribute(this.#contexts)
+      return
+    }
+    for (const [name, having] of byAttribute(entered)) {
+      const contexts = this.#byAttribute.get(name)
+      if (contexts === undefined) this.#byAttribute.set(name, having)
+      else insertContexts(contexts, having)
+    }
   }
 
-  /** Removes a context; gives whether others still name the entity. */
-  leave(listed: IndexedContext): boolean {
-    const before = this.#contexts.length
-    removeContext(this.#contexts, listed)
-    if (this.#contexts.length < before) {
+  /** Removes the contexts of a registration; gives whether others still name the entity. */
+  leave(registration: Registration): boolean {
+    const left = removeContexts(this.#contexts, registration)
+    if (left.length === 0) return this.#contexts.length > 0
+    const names = new Set<string>()
+    for (const listed of left) {
       this.#names -= namesOf(listed).length
-      for (const name of namesOf(listed)) {
-        const contexts = this.#byAttribute?.get(name)
-        if (contexts === undefined) continue
-        removeContext(contexts, listed)
-        if (contexts.length === 0) this.#byAttribute?.delete(name)
-      }
+      if (this.#byAttribute !== undefined) for (const name of namesOf(listed)) names.add(name)
+    }
+    for (const name of names) {
+      const contexts = this.#byAttribute?.get(name)
+      if (contexts === undefined) continue
+      removeContexts(contexts, registration)
+      if (contexts.length === 0) this.#byAttribute?.delete(name)
     }
     return this.#contexts.length > 0
-  }
-
-  /** Starts to look names up, if there are enough of them. */
-  #look(): void {
-    if (this.#names <= fewNames) return
-    this.#byAttribute = new Map()
-    for (const listed of this.#contexts) lookUp(this.#byAttribute, listed)
   }
 }
 
 const none: readonly IndexedContext[] = []
 
-function lookUp(byAttribute: Map<string, IndexedContext[]>, listed: IndexedContext): void {
-  for (const name of namesOf(listed)) {
-    const contexts = byAttribute.get(name)
-    if (contexts === undefined) byAttribute.set(name, [listed])
-    else insertContext(contexts, listed)
-  }
+/** The contexts of each attribute, in the order of the contexts. */
+function byAttribute(contexts: readonly IndexedContext[]): Map<string, IndexedContext[]> {
+  const having = new Map<string, IndexedContext[]>()
+  for (const listed of contexts) for (const name of namesOf(listed)) push(having, name, listed)
+  return having
+}
+
+/** Adds a context to those of a key, unless it was the last to be added: a context may name an entity or an attribute twice. */
+function push<Key>(lists: Map<Key, IndexedContext[]>, key: Key, listed: IndexedContext): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [listed])
+  else if (list.at(-1) !== listed) list.push(listed)
 }
 
 function namesOf({ context: { attributes } }: IndexedContext): readonly string[] {
