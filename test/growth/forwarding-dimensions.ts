@@ -96,5 +96,36 @@ const among: readonly Dimension[] = [
   },
 ]
 
+/** A registration of every id of 5000 types. */
+const everyIdOfTypes = (registration: number): Sent =>
+  post(
+    '/v2/registrations',
+    `{"dataProvided":{"entities":[${many(5000, (at) => `{"idPattern":".*","type":"t${registration}_${at}"}`)}]},"provider":{"http":{"url":"http://127.0.0.1:9/v2"}}}`,
+  )
+
+const ofEveryId: readonly Dimension[] = [
+  {
+    name: 'ids of op/query, each registered with 5000 types',
+    most: 4,
+    before: () => [everyIdOfTypes(0)],
+    sent: (size) => post('/v2/op/query', `{"entities":[${many(size, (at) => `{"id":"q${at}"}`)}]}`),
+    expects: /^200 \[\]/,
+  },
+  {
+    name: 'ids beyond the limit of op/query, each registered with 5000 types',
+    most: 1000,
+    before: () => [everyIdOfTypes(0)],
+    sent: (size) => post('/v2/op/query', `{"entities":[${many(size, (at) => `{"id":"q${at}"}`)}]}`),
+    expects: /^400 .*too many types/,
+  },
+  {
+    name: 'registrations of every id of 5000 types in GET of an entity',
+    most: 10,
+    before: (size) => numbered(size).map(everyIdOfTypes),
+    sent: () => get('/v2/entities/x'),
+    expects: /^404/,
+  },
+]
+
 /** Requests that may be forwarded, and what is registered for them. */
-export const forwardingDimensions: readonly Dimension[] = [...unusable, ...among]
+export const forwardingDimensions: readonly Dimension[] = [...unusable, ...among, ...ofEveryId]

@@ -37,6 +37,7 @@ export const always: ReadonlySet<string> = new Set([
   'large entities of a sorted page',
   'attributes of an entity in UPDATE that 25000 contexts of another path name',
   'contexts in a registration that is made again before 100000 others of its entity',
+  'ids beyond the limit of op/query, each registered with 5000 types',
   'items of one $addToSet',
   'members of a json template beyond the limit in POST of a subscription',
   'subscriptions with previous values that hear of an entity with 5000 attributes',

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { ngsi1Format } from '../../src/api/ngsi1/forward/ngsi1-format.js'
 import {
+  type AskableEntity,
   askableEntities,
   entityKey,
   QueryPlanner,
@@ -13,11 +14,12 @@ import { outcomesOf } from '../../src/broker/providers/remote-update.js'
 import { planUpdate } from '../../src/broker/providers/update-plan.js'
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../../src/model/context/entity.js'
 import { maxAttributes, maxMetadata, maxValues } from '../../src/model/context/entity-size.js'
+import type { Selector } from '../../src/model/context/query.js'
 import type { GivenAttribute } from '../../src/model/context/update.js'
 import type { RegistrationId } from '../../src/model/registration/registration.js'
 import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import { SourceSearch } from '../../src/model/registration/sources.js'
-import { ok } from '../../src/result.js'
+import { err, ok } from '../../src/result.js'
 import { atOnce } from '../../src/slices.js'
 import type { Milliseconds } from '../../src/time.js'
 import { staysWithin } from '../pace.js'
@@ -92,12 +94,43 @@ test('every attribute that is lacking goes to one provider, the one that is regi
   )
 })
 
+/** The entities that may be asked for. */
+function askable(index: RegistrationIndex, selectors: readonly Selector[]): readonly AskableEntity[] {
+  const found = atOnce(askableEntities(index, lookup, selectors))
+  return found.ok ? [...found.value] : []
+}
+
+test('several ids may mean twenty thousand entities by the types of every id, one id all of them', async (t) => {
+  const index = new RegistrationIndex()
+  const every = (types: number) =>
+    Array.from({ length: types }, (_, at) => ({
+      id: '.*' as EntityId,
+      type: `T${at}` as EntityType,
+      everyId: true as const,
+    }))
+  const put = (order: number, types: number) =>
+    index.put({
+      ...{ id: `${order}` as RegistrationId, order, tenant, path: '/' as ServicePath, expires: 1 as Milliseconds },
+      contexts: [{ entities: every(types), attributes: [], provider: 'p' }],
+    })
+  const ids = (count: number): readonly Selector[] =>
+    Array.from({ length: count }, (_, at) => ({ id: { kind: 'exact', id: `X${at}` as EntityId }, type: undefined }))
+  put(1, 5000)
+  t.equal(askable(index, ids(4)).length, 20_000)
+  t.same(atOnce(askableEntities(index, lookup, ids(5))), err({ kind: 'typesTooMany' }))
+  const typed = ids(1000).map((each) => ({ ...each, type: 'T7' as EntityType }))
+  t.equal(askable(index, typed).length, 1000, 'with a type, each is one')
+  put(1, 30_000)
+  t.equal(askable(index, ids(1)).length, 30_000)
+  t.equal(askable(index, [{ id: { kind: 'any' }, type: undefined }, ...ids(0)]).length, 30_000)
+})
+
 test('nothing that is held is asked for, and each provider is asked once about an entity', async () => {
   fc.assert(
     fc.property(fc.array(source), fc.uniqueArray(name), fc.uniqueArray(name), (sources, request, held) => {
       const index = indexOf(sources)
       const selectors = [{ id: { kind: 'any' }, type: undefined }] as const
-      return atOnce(askableEntities(index, lookup, selectors)).every((entity) => {
+      return askable(index, selectors).every((entity) => {
         const planner = new QueryPlanner(index, lookup, request, 1000)
         const forwards = atOnce(planner.forwardsOf(entity, (one) => held.includes(one)))
         const providers = new Set(forwards.map(({ provider }) => provider))
@@ -161,7 +194,7 @@ test('exact selectors name registered entities of their type alone, in the order
     type: type as EntityType | undefined,
   })
   const keys = (...selectors: readonly ReturnType<typeof exact>[]) =>
-    atOnce(askableEntities(index, lookup, selectors)).map(({ id, type }) => `${id}:${type}`)
+    askable(index, selectors).map(({ id, type }) => `${id}:${type}`)
   t.same(keys(exact('Y', 'T'), exact('X', 'T'), exact('Y')), ['Y:T', 'X:T'])
   t.same(keys(exact('X')), ['X:T', 'X:'])
   t.same(keys(exact('Z'), exact('Y', 'U')), [])

@@ -5,6 +5,7 @@ import type { EntityType, ServicePath, Tenant } from '../../src/model/context/en
 import { acceptedPattern } from '../../src/model/context/pattern.js'
 import { inPaths, type PathRange, type Selector } from '../../src/model/context/query.js'
 import { type Discovery, discoverInSlices, type Lookup } from '../../src/model/registration/discovery.js'
+import { registeredEntities } from '../../src/model/registration/registered-entities.js'
 import {
   forwardingModes,
   type RegisteredContext,
@@ -14,7 +15,7 @@ import {
   registrationStatuses,
 } from '../../src/model/registration/registration.js'
 import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
-import { registeredEntities, type SourceLookup } from '../../src/model/registration/sources.js'
+import type { SourceLookup } from '../../src/model/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import { at, everywhere, path, tenant } from '../given.js'
 import { staysWithin } from '../pace.js'

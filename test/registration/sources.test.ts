@@ -1,13 +1,8 @@
 import { test } from 'tap'
+import { registeredEntities } from '../../src/model/registration/registered-entities.js'
 import type { Registration, RegistrationTerms } from '../../src/model/registration/registration.js'
 import type { RegistrationIndex } from '../../src/model/registration/registration-index.js'
-import {
-  isRegistered,
-  registeredEntities,
-  type SourceLookup,
-  SourceSearch,
-  sourcesOf,
-} from '../../src/model/registration/sources.js'
+import { isRegistered, type SourceLookup, SourceSearch, sourcesOf } from '../../src/model/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import { at, everywhere, id, path, tenant } from '../given.js'
 import { staysWithin } from '../pace.js'

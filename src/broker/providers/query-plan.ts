@@ -1,19 +1,16 @@
 import type { Attribute, Entity } from '../../model/context/entity.js'
 import type { Selector } from '../../model/context/query.js'
+import { registeredEntities } from '../../model/registration/registered-entities.js'
 import {
   type RegisteredContext,
   type RegisteredEntity,
   registrationTermsOf,
 } from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
-import {
-  type RegisteredSource,
-  registeredEntities,
-  type SourceLookup,
-  SourceSearch,
-  sourcesOf,
-} from '../../model/registration/sources.js'
+import { type RegisteredSource, type SourceLookup, SourceSearch, sourcesOf } from '../../model/registration/sources.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
+import type { Unavailable } from '../services/unavailable.js'
 import type { AddressedRequest } from './provider-request.js'
 
 /**
@@ -35,24 +32,33 @@ export interface AskableEntity extends RegisteredEntity {
 
 /**
  * The entities that providers can be asked for, each once, in the order of asking: selectors with exact id and type give their
- * own entity, all others the registered entities that they match [subscriptions 8.2].
+ * own entity, all others the registered entities that they match [subscriptions 8.2]. Refuses when several ids are registered with so
+ * many types that each of them means thousands of entities.
  */
 export function* askableEntities(
   index: RegistrationIndex,
   lookup: SourceLookup,
   selectors: readonly Selector[],
-): Steps<readonly AskableEntity[]> {
+): Steps<Result<Iterable<AskableEntity>, Unavailable>> {
   const entities = new Map<string, AskableEntity>()
+  let ofIds = 0
   for (const selector of selectors) {
-    for (const entity of yield* registeredEntities(index, lookup, selector)) {
+    const isNamed = selector.id.kind === 'exact'
+    const found = yield* registeredEntities(index, lookup, selector)
+    if (isNamed) ofIds += found.length
+    if (ofIds > mostOfIds && selectors.length > 1) return err({ kind: 'typesTooMany' })
+    for (const entity of found) {
       const key = entity.everyId ? `every ${entity.type}` : entityKey(entity) // Other keys begin with a number.
-      const isNamed = selector.id.kind === 'exact'
       if (!entities.has(key) || isNamed) entities.set(key, { ...entity, isNamed })
+      yield
     }
     yield
   }
-  return [...entities.values()]
+  return ok(entities.values())
 }
+
+/** Several ids of a query, each with the types under which it is registered, may mean this many entities. */
+const mostOfIds = 20_000
 
 /** A key of id and type. */
 export function entityKey({ id, type }: { readonly id: string; readonly type: string }): string {

@@ -6,7 +6,7 @@ import type { RegisteredEntity } from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
 import type { SourceLookup } from '../../model/registration/sources.js'
 import { err, ok, type Result } from '../../result.js'
-import { atOnceOrInSlices, inSlicesUntil, mapInSlices, Slices } from '../../slices.js'
+import { atOnceOrInSlices, inSlicesUntil, mapInSlices, Slices, type Steps } from '../../slices.js'
 import { now } from '../../time.js'
 import type { Client } from '../operations/api.js'
 import type { Broker, EntityReads, Unavailable } from '../services/broker.js'
@@ -85,12 +85,23 @@ export class ReadPlan {
   async entities(): Promise<Result<readonly AskableEntity[], Unavailable>> {
     const { query, client, limit_ms } = this.#read
     const until = performance.now() + limit_ms
-    const steps = askableEntities(this.#index, this.#lookup, query.selectors)
-    const found = await inSlicesUntil(steps, () => client.gone || performance.now() > until)
-    if (found === undefined) return err({ kind: 'queryLate' })
-    const meant = found.filter((entity) => typeMeant(entity, query.scopes))
-    const others = meant.filter((entity) => entity.everyId !== true && this.#shown(entity).length === 0)
-    this.#toRead = others.map(({ id }) => id)
+    const steps = this.#meantEntities(query)
+    const meant = await inSlicesUntil(steps, () => client.gone || performance.now() > until)
+    return meant ?? err({ kind: 'queryLate' })
+  }
+
+  *#meantEntities({ selectors, scopes }: Query): Steps<Result<readonly AskableEntity[], Unavailable>> {
+    const found = yield* askableEntities(this.#index, this.#lookup, selectors)
+    if (!found.ok) return found
+    const meant: AskableEntity[] = []
+    const toRead: EntityId[] = []
+    for (const entity of found.value) {
+      yield
+      if (!typeMeant(entity, scopes)) continue
+      meant.push(entity)
+      if (entity.everyId !== true && this.#shown(entity).length === 0) toRead.push(entity.id)
+    }
+    this.#toRead = toRead
     return ok(meant)
   }
 

@@ -23,6 +23,8 @@ export type Unavailable =
   | { readonly kind: 'scanLost' }
   | { readonly kind: 'responsesFull' }
   | { readonly kind: 'queryLate' }
+  /** The ids of a query are registered with too many types. */
+  | { readonly kind: 'typesTooMany' }
   | ForwardRefusal
   | { readonly kind: 'subscriptionsFull' }
   | { readonly kind: 'patternsFull' }
@@ -57,7 +59,7 @@ interface UnavailableDescription {
 /** The text of a refusal, and when it may be tried again [management 11.9]. */
 export function describeUnavailable(refusal: Unavailable): UnavailableDescription {
   const { kind } = refusal
-  if (kind === 'pageTooLarge' || kind === 'queryTooCostly' || kind === 'recordTooLarge') {
+  if (isAtNoTime(kind)) {
     const [status, text] = unanswerable[kind]
     return { status, text }
   }
@@ -66,7 +68,7 @@ export function describeUnavailable(refusal: Unavailable): UnavailableDescriptio
   return { status: 503, text, headers: { 'Retry-After': String(retryAfter_s) } }
 }
 
-type AtNoTime = Exclude<QueryRefusal['kind'], 'notApplied'> | 'recordTooLarge'
+type AtNoTime = Exclude<QueryRefusal['kind'], 'notApplied'> | 'recordTooLarge' | 'typesTooMany'
 
 const unanswerable: { readonly [Kind in AtNoTime]: readonly [status: 400 | 413, text: string] } = {
   recordTooLarge: [413, tooMuchForCluster],
@@ -75,6 +77,11 @@ const unanswerable: { readonly [Kind in AtNoTime]: readonly [status: 400 | 413, 
     'the results take too much memory: ask for fewer with a smaller limit or offset, or name attributes',
   ],
   queryTooCostly: [400, 'the regular expressions and filters of the query take too long for some entity: ask for less'],
+  typesTooMany: [400, 'the ids of the query are registered with too many types: name the types, or fewer ids'],
+}
+
+function isAtNoTime(kind: Unavailable['kind']): kind is AtNoTime {
+  return kind in unanswerable
 }
 
 type AtAnotherTime = Exclude<Unavailable['kind'], AtNoTime>
