@@ -14,6 +14,16 @@ import {
 
 const registered = /registrationId/
 
+/** Tells of contexts, as the subscription of another registry does. */
+const telling = (contexts: readonly string[]): Sent => {
+  const responses = contexts.map((each) => `{"contextRegistration":${each}}`).join()
+  return post(
+    '/v1/registry/notifyContextAvailability',
+    `{"subscriptionId":"5718a2f1c0de000000000000","contextRegistrationResponses":[${responses}]}`,
+  )
+}
+const toldOf = (at: number): string => context(selector(`q${at}`), '{"name":"a"}')
+
 const registrations: readonly Dimension[] = [
   ofList({
     name: 'entities in registerContext',
@@ -87,13 +97,25 @@ const registrations: readonly Dimension[] = [
     name: 'entities in notifyContextAvailability',
     limit: 5000,
     item: (at) => selector(`q${at}`),
-    sent: (all) =>
-      post(
-        '/v1/registry/notifyContextAvailability',
-        `{"subscriptionId":"5718a2f1c0de000000000000","contextRegistrationResponses":[{"contextRegistration":${context(all, '{"name":"a"}')}}]}`,
-      ),
+    sent: (all) => telling([context(all, '{"name":"a"}')]),
     expects: /"code":"/,
   }),
+  {
+    name: 'contexts in notifyContextAvailability that came one by one before',
+    most: 1000,
+    before: (size) => numbered(size).map((at) => telling([toldOf(at)])),
+    sent: (size) => telling(numbered(size).map(toldOf)),
+    expects: /"code":"200"/,
+  },
+  {
+    name: 'copies that lose a context by notifyContextAvailability of 5000',
+    most: 200,
+    before: (size) => numbered(size).map((at) => telling([toldOf(at)])),
+    sent: () => telling(numbered(5000).map(toldOf)),
+    expects: /"code":"200"/,
+    // Compared with each copy by itself they take 2 s.
+    work_ms: 800,
+  },
 ]
 
 const registering2 = (entities: string, attrs: string): Sent =>

@@ -31,6 +31,8 @@ export const always: ReadonlySet<string> = new Set([
   'members of an object in updateContext',
   'elements in notifyContext',
   'entities in registerContext',
+  'contexts in notifyContextAvailability that came one by one before',
+  'copies that lose a context by notifyContextAvailability of 5000',
   'ids of queryContext that are registered',
   'equal prefixes of thousands of ids in op/query',
   'prefixes of one id each in op/query',

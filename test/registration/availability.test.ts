@@ -2,8 +2,10 @@ import { test } from 'tap'
 import type { Tenant } from '../../src/model/context/entity.js'
 import type { Selector } from '../../src/model/context/query.js'
 import { AvailabilityIndex, type AvailabilitySubscription } from '../../src/model/registration/availability.js'
-import { Copies, withoutRepeated } from '../../src/model/registration/contexts.js'
+import { Copies, eachOnce, type ToldContexts, withoutRepeated } from '../../src/model/registration/contexts.js'
+import type { RegisteredContext } from '../../src/model/registration/registration.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import { atOnce } from '../../src/slices.js'
 import { at, path, tenant } from '../given.js'
 import { any, context, exact, pattern, registration } from './given.js'
 
@@ -22,6 +24,10 @@ function indexOf(...subscriptions: readonly AvailabilitySubscription[]): Availab
   const index = new AvailabilityIndex()
   for (const each of subscriptions) index.put(each)
   return index
+}
+
+function told(contexts: readonly RegisteredContext[]): ToldContexts {
+  return atOnce(eachOnce(contexts))
 }
 
 function concerned(index: AvailabilityIndex, changed: ReturnType<typeof registration>, time: number) {
@@ -85,25 +91,41 @@ test('what is told again is found by its entities, attribute names and provider,
   const copies = new Copies()
   const source = { copiedFrom: 'a' }
   const copy = registration(1, [context('S4 S5', 'noise ozone'), context('S6')], source)
-  copies.keep(copy)
+  atOnce(copies.keep(copy))
   const again = [context('S5 S4', 'ozone noise')]
-  t.same([...copies.holders(copy, again)], [copy.id])
-  t.same([...copies.holders(copy, [context('S4 S5', 'noise')])], [])
-  t.same([...copies.holders(copy, [context('S4 S5', 'noise ozone', 'http://q.example')])], [])
-  t.same([...copies.holders({ ...copy, copiedFrom: 'b' }, again)], [])
-  t.same([...copies.holders({ ...copy, path: path('/a') }, again)], [])
-  t.same([...copies.holders({ ...copy, tenant: 'acme' as Tenant }, again)], [])
-  copies.forget(copy)
-  t.same([...copies.holders(copy, again)], [])
+  t.same([...copies.holders(copy, told(again))], [copy.id])
+  t.same([...copies.holders(copy, told([context('S4 S5', 'noise')]))], [])
+  t.same([...copies.holders(copy, told([context('S4 S5', 'noise ozone', 'http://q.example')]))], [])
+  t.same([...copies.holders({ ...copy, copiedFrom: 'b' }, told(again))], [])
+  t.same([...copies.holders({ ...copy, path: path('/a') }, told(again))], [])
+  t.same([...copies.holders({ ...copy, tenant: 'acme' as Tenant }, told(again))], [])
+  atOnce(copies.forget(copy))
+  t.same([...copies.holders(copy, told(again))], [])
 })
 
 test('a copy loses what is told again, and ends when nothing else is in it', async (t) => {
   const copy = registration(1, [context('S4', 'noise'), context('S6')], { copiedFrom: 'a' })
-  t.same(withoutRepeated(copy, [context('S4', 'noise'), context('S7')]), {
+  t.same(atOnce(withoutRepeated(copy, told([context('S4', 'noise'), context('S7')]))), {
     kind: 'put',
     registration: { ...copy, contexts: [{ ...context('S6'), ordinal: 1 }] },
   })
-  t.same(withoutRepeated(copy, [context('S6'), context('S4', 'noise')]), { kind: 'remove', id: copy.id })
+  t.same(atOnce(withoutRepeated(copy, told([context('S6'), context('S4', 'noise')]))), { kind: 'remove', id: copy.id })
+})
+
+test('what is told again is read once, however many copies it is compared with', async (t) => {
+  let reads = 0
+  const read = {
+    ...context('S4'),
+    get provider() {
+      reads += 1
+      return 'http://p.example'
+    },
+  }
+  const again = told([read])
+  for (const copy of [1, 2, 3].map((order) => registration(order, [context('S4')], { copiedFrom: 'a' }))) {
+    t.same(atOnce(withoutRepeated(copy, again)), { kind: 'remove', id: copy.id })
+  }
+  t.equal(reads, 1)
 })
 
 test('what is registered for every id awakens each subscription of its type, and tells what that names', async (t) => {

@@ -1,13 +1,20 @@
 import type { Recipient } from '../../delivery/queue/courier-protocol.js'
 import { InTurn } from '../../in-turn.js'
 import type { Tenant } from '../../model/context/entity.js'
-import { Copies, eachOnce, withoutContexts, withoutRepeated } from '../../model/registration/contexts.js'
+import {
+  Copies,
+  type CopySource,
+  eachOnce,
+  type ToldContexts,
+  withoutContexts,
+  withoutRepeated,
+} from '../../model/registration/contexts.js'
 import type { Registration, RegistrationChange, RegistrationId } from '../../model/registration/registration.js'
 import { RegistrationIndex } from '../../model/registration/registration-index.js'
 import { newId, type SubscriptionId } from '../../model/subscription/subscription.js'
 import { errorFacts } from '../../observe/log/log.js'
 import { err, ok, type Result } from '../../result.js'
-import { inSlices } from '../../slices.js'
+import { inSlices, type Steps } from '../../slices.js'
 import { after, type Milliseconds, now } from '../../time.js'
 import type {
   AvailabilityChange,
@@ -69,6 +76,8 @@ export class Registry implements RegistryService {
   readonly #capacity: Capacity
   #order = 0
   readonly #turns = new InTurn()
+  /** Changes are carried out in memory in the order in which they are stored. */
+  readonly #enactments = new InTurn()
   #swept: Milliseconds
   #sweep: NodeJS.Timeout | undefined
 
@@ -84,7 +93,7 @@ export class Registry implements RegistryService {
   /** Reads the stored registrations, step by step. */
   *loading(): Generator<void> {
     for (const registration of this.#parts.store.registrations()) {
-      this.#know(registration)
+      yield* this.#know(registration)
       yield
     }
   }
@@ -111,7 +120,7 @@ export class Registry implements RegistryService {
 
   /** In a cluster: brings changes of the log into force. Resolves when every thread of this node has them. */
   async enforce(changes: readonly RegistrationChange[], availability: readonly AvailabilityState[]): Promise<void> {
-    this.#enact(changes)
+    await this.#enact(changes)
     await Promise.all([changes.length > 0 && this.#parts.publish(changes), this.#availability.enforce(availability)])
   }
 
@@ -151,7 +160,7 @@ export class Registry implements RegistryService {
       const change = withoutContexts(resource.registration, (_, at) => at === resource.at)
       const stored = await committed(this.#parts, { registrations: [change] })
       if (!stored.ok) return stored
-      this.#enact([change])
+      await this.#enact([change])
       await this.#parts.publish([change])
       this.#trace(id, 'removed')
       return stored
@@ -160,17 +169,15 @@ export class Registry implements RegistryService {
 
   notified(notification: AvailabilityNotification): Promise<Result<undefined, Unavailable>> {
     const { tenant, path, subscription } = notification
-    const contexts = eachOnce(notification.contexts)
     return this.#turns.run(async () => {
-      if (contexts.length === 0) return ok(undefined)
+      const told = await inSlices(eachOnce(notification.contexts))
+      if (told.size === 0) return ok(undefined)
       const time = this.#clock()
       const source = { tenant, path, copiedFrom: subscription }
+      const contexts = [...told.values()]
       const registration = { ...source, ...this.#next(time), contexts, expires: after(time, copyDuration_ms) }
       if (!this.#capacity.hasRoom(sizeOfRegistration(registration))) return err({ kind: 'registrationsFull' })
-      const replaced = [...this.#copies.holders(source, contexts)].flatMap((id) => {
-        const copy = this.index.get(id)
-        return copy ? [withoutRepeated(copy, contexts)] : []
-      })
+      const replaced = await inSlices(this.#withoutRepeated(source, told))
       const stored = await this.#store(replaced, registration, time, notification)
       if (stored.ok) this.#trace(registration.id, 'created')
       return stored
@@ -207,7 +214,7 @@ export class Registry implements RegistryService {
       if (registrations.length === 0 && remove.length === 0) return
       const removed = await committed(this.#parts, { registrations, remove })
       if (!removed.ok) return // It is tried again the next time.
-      this.#enact(registrations)
+      await this.#enact(registrations)
       for (const { id } of registrations) this.#trace(id, 'removed')
       await Promise.all([publish(registrations), this.#availability.forget(remove)])
     })
@@ -254,29 +261,45 @@ export class Registry implements RegistryService {
       notStored()
       return stored
     }
-    this.#enact(registrations)
+    await this.#enact(registrations)
     if (notices.value.length > 0) bell.ring()
     await publish(registrations)
     return stored
   }
 
-  /** Carries out changes in memory. */
-  #enact(changes: readonly RegistrationChange[]): void {
+  /** The changes of the copies from one source that hold what is told again. */
+  *#withoutRepeated(source: CopySource, told: ToldContexts): Steps<readonly RegistrationChange[]> {
+    const changes: RegistrationChange[] = []
+    for (const id of this.#copies.holders(source, told)) {
+      const copy = this.index.get(id)
+      if (copy) changes.push(yield* withoutRepeated(copy, told))
+      yield
+    }
+    return changes
+  }
+
+  /** Carries out changes in memory, in slices. */
+  #enact(changes: readonly RegistrationChange[]): Promise<void> {
+    return this.#enactments.run(() => inSlices(this.#enacting(changes)))
+  }
+
+  *#enacting(changes: readonly RegistrationChange[]): Steps<void> {
     for (const change of changes) {
       const id = change.kind === 'put' ? change.registration.id : change.id
       const held = this.index.get(id)
       if (held) {
-        this.#copies.forget(held)
+        yield* this.#copies.forget(held)
         this.#capacity.remove(sizeOfRegistration(held))
       }
-      if (change.kind === 'put') this.#know(change.registration)
+      if (change.kind === 'put') yield* this.#know(change.registration)
       else this.index.remove(id)
+      yield
     }
   }
 
-  #know(registration: Registration): void {
+  *#know(registration: Registration): Steps<void> {
     this.#order = Math.max(this.#order, registration.order)
-    this.#copies.keep(registration)
+    yield* this.#copies.keep(registration)
     this.#capacity.add(sizeOfRegistration(registration))
     this.index.put(registration)
   }

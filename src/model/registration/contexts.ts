@@ -159,52 +159,73 @@ export class OrderedContexts {
 }
 
 /** The source of a copy: one subscription of another registry, in one tenant and path. */
-type CopySource = Pick<Registration, 'tenant' | 'path' | 'copiedFrom'>
+export type CopySource = Pick<Registration, 'tenant' | 'path' | 'copiedFrom'>
 
 /** Finds the registration that holds what notifyContextAvailability has told, when it is told again. */
 export class Copies {
   readonly #holders = new Map<string, Map<string, RegistrationId>>()
 
-  /** Records a registration if it is a copy. */
-  keep(registration: Registration): void {
+  /** The registrations that hold some of these contexts from the same source. */
+  holders(source: CopySource, told: ToldContexts): ReadonlySet<RegistrationId> {
+    const holders = this.#holders.get(sourceKey(source))
+    return new Set([...told.keys()].flatMap((key) => holders?.get(key) ?? []))
+  }
+
+  /** Records a registration if it is a copy, in steps: it may have thousands of contexts. */
+  *keep(registration: Registration): Steps<void> {
     if (registration.copiedFrom === undefined) return
     const key = sourceKey(registration)
     const holders = this.#holders.get(key) ?? new Map<string, RegistrationId>()
     this.#holders.set(key, holders)
-    for (const context of registration.contexts) holders.set(contextKey(context), registration.id)
+    for (const context of registration.contexts) {
+      holders.set(contextKey(context), registration.id)
+      yield
+    }
   }
 
-  /** Forgets a copy that is to be replaced or removed. */
-  forget(registration: Registration): void {
+  /** Forgets a copy that is to be replaced or removed, in steps. */
+  *forget(registration: Registration): Steps<void> {
     if (registration.copiedFrom === undefined) return
     const key = sourceKey(registration)
     const holders = this.#holders.get(key)
-    for (const context of registration.contexts) holders?.delete(contextKey(context))
+    for (const context of registration.contexts) {
+      holders?.delete(contextKey(context))
+      yield
+    }
     if (holders?.size === 0) this.#holders.delete(key)
   }
+}
 
-  /** The registrations that hold some of these contexts from the same source. */
-  holders(source: CopySource, contexts: readonly RegisteredContext[]): ReadonlySet<RegistrationId> {
-    const holders = this.#holders.get(sourceKey(source))
-    return new Set(contexts.flatMap((context) => holders?.get(contextKey(context)) ?? []))
+/**
+ * Contexts by what makes them the same: those with the same entities, attribute names and provider, in whatever order
+ * [subscriptions 7.5].
+ */
+export type ToldContexts = ReadonlyMap<string, RegisteredContext>
+
+/**
+ * The change of an earlier copy when contexts are told again: it loses those, and is removed when it has no others [subscriptions
+ * 7.5]. In steps: both may have thousands.
+ */
+export function* withoutRepeated(copy: Registration, again: ToldContexts): Steps<RegistrationChange> {
+  const repeated = new Set<number>()
+  for (const [at, context] of copy.contexts.entries()) {
+    if (again.has(contextKey(context))) repeated.add(at)
+    yield
   }
+  return withoutContexts(copy, (_, at) => repeated.has(at))
 }
 
 /**
- * The change of an earlier copy when contexts are told again: it loses those, and is removed when it has no others. Contexts with
- * the same entities, attribute names and provider are the same, in whatever order [subscriptions 7.5].
+ * The contexts, each once, in steps: registries that tell each other tell the same ones again and again, and more of them each
+ * time if they kept all [subscriptions 7.5].
  */
-export function withoutRepeated(copy: Registration, again: readonly RegisteredContext[]): RegistrationChange {
-  const keys = new Set(again.map(contextKey))
-  return withoutContexts(copy, (context) => keys.has(contextKey(context)))
-}
-
-/**
- * The contexts, each once: registries that tell each other tell the same ones again and again, and more of them each time if they
- * kept all [subscriptions 7.5].
- */
-export function eachOnce(contexts: readonly RegisteredContext[]): readonly RegisteredContext[] {
-  return [...new Map(contexts.map((context) => [contextKey(context), context])).values()]
+export function* eachOnce(contexts: readonly RegisteredContext[]): Steps<ToldContexts> {
+  const once = new Map<string, RegisteredContext>()
+  for (const context of contexts) {
+    once.set(contextKey(context), context)
+    yield
+  }
+  return once
 }
 
 function sourceKey({ tenant, path, copiedFrom }: CopySource): string {
