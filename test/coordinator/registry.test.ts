@@ -416,6 +416,33 @@ test('what becomes of registrations is traced, also that they have expired', asy
   )
 })
 
+test('what takes too long to compose is refused, and nothing of it is kept', async (t) => {
+  const limits = { registrationsMax: 1000, subscriptionsMax: 1000, composing_ms: 0 }
+  let isLong = false
+  const { registry, metadata } = openRegistry(t.testdir(), {
+    limits,
+    // Longer than a slice.
+    *render() {
+      const until = performance.now() + (isLong ? 10 : 0)
+      while (performance.now() < until);
+      yield
+      return '{}'
+    },
+  })
+  t.teardown(() => metadata.close())
+  const id = successOf(await registry.subscribe(listening()))
+  successOf(await registry.register(registrationRequest()))
+  isLong = true
+  const [before, known] = [metadata.lastNotice, registry.index.size]
+  t.same(await registry.register(registrationRequest()), { ok: false, error: { kind: 'noticesFull' } })
+  t.same(await registry.subscribe(listening()), { ok: false, error: { kind: 'queryLate' } })
+  const change = { id, tenant, selectors: [any('Street')], attributes: [], duration_ms: 1, correlator: 'c' }
+  t.same(await registry.change(change), { ok: false, error: { kind: 'queryLate' } })
+  t.same([metadata.lastNotice, registry.index.size, registry.recipients().length], [before, known, 1])
+  isLong = false
+  successOf(await registry.register(registrationRequest()))
+})
+
 test('a registration is refused whose notifications would take too much, and nothing of it is kept', async (t) => {
   const limits = { registrationsMax: 100_000, subscriptionsMax: 100_000 }
   const { registry, metadata } = openRegistry(t.testdir(), { limits })

@@ -14,6 +14,18 @@ import {
 
 const registered = /registrationId/
 
+const registering2 = (entities: string, attrs: string): Sent =>
+  post(
+    '/v2/registrations',
+    `{"dataProvided":{"entities":[${entities}],"attrs":[${attrs}]},"provider":{"http":{"url":"http://127.0.0.1:9/v2"}}}`,
+  )
+/** Every id of each of so many types. */
+const ofEveryId = (size: number): Sent =>
+  registering2(
+    many(size, (at) => `{"idPattern":".*","type":"t${at}"}`),
+    '"a"',
+  )
+
 /** Tells of contexts, as the subscription of another registry does. */
 const telling = (contexts: readonly string[]): Sent => {
   const responses = contexts.map((each) => `{"contextRegistration":${each}}`).join()
@@ -86,6 +98,20 @@ const registrations: readonly Dimension[] = [
     sent: () => ofIds(100),
     expects: registered,
   },
+  {
+    name: 'ids of a subscription that hears of as many types of every id',
+    most: 1000,
+    before: (size) => [hearing(many(size, (at) => `{"id":"r${at}"}`))],
+    sent: ofEveryId,
+    expects: /^201/,
+  },
+  {
+    name: 'types of every id that are registered again, of which a subscription to as many ids hears',
+    most: 1000,
+    before: (size) => [hearing(many(size, (at) => `{"id":"r${at}"}`)), ofEveryId(size)],
+    sent: ofEveryId,
+    expects: /^201/,
+  },
   ofList({
     name: 'attributes in a registration by its path',
     limit: 5000,
@@ -117,12 +143,6 @@ const registrations: readonly Dimension[] = [
     work_ms: 800,
   },
 ]
-
-const registering2 = (entities: string, attrs: string): Sent =>
-  post(
-    '/v2/registrations',
-    `{"dataProvided":{"entities":[${entities}],"attrs":[${attrs}]},"provider":{"http":{"url":"http://127.0.0.1:9/v2"}}}`,
-  )
 
 const registrations2: readonly Dimension[] = [
   ofList({

@@ -24,6 +24,8 @@ export const always: ReadonlySet<string> = new Set([
   'length of 100 conditions that 64 updates are compared with',
   'patterns in a discovery of thousands of long ids',
   'long ids in a registration that a subscription with patterns hears of',
+  'ids of a subscription that hears of as many types of every id',
+  'types of every id that are registered again, of which a subscription to as many ids hears',
   'elements of empty objects beside a number as the action',
   'attributes beside one that is a number',
   'attributes beyond the limit in DELETE',

@@ -1,13 +1,22 @@
+import { deepEqual } from 'node:assert/strict'
+import fc from 'fast-check'
 import { test } from 'tap'
 import type { Tenant } from '../../src/model/context/entity.js'
 import type { Selector } from '../../src/model/context/query.js'
 import { AvailabilityIndex, type AvailabilitySubscription } from '../../src/model/registration/availability.js'
 import { Copies, eachOnce, type ToldContexts, withoutRepeated } from '../../src/model/registration/contexts.js'
-import type { RegisteredContext } from '../../src/model/registration/registration.js'
+import { discovering } from '../../src/model/registration/discovery.js'
+import { MeantEntities } from '../../src/model/registration/meant-entities.js'
+import type { RegisteredContext, RegisteredEntity } from '../../src/model/registration/registration.js'
+import type { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { atOnce } from '../../src/slices.js'
-import { at, path, tenant } from '../given.js'
-import { any, context, exact, pattern, registration } from './given.js'
+import { at, everywhere, path, tenant } from '../given.js'
+import { runs } from '../runs.js'
+import { any, context, discover, exact, pattern, registration, indexOf as registrationsOf } from './given.js'
+
+const lookup = { tenant, paths: everywhere, now: at(0) }
+const kinds = fc.constantFrom(undefined, 'Street', 'Alley')
 
 function subscription(
   name: string,
@@ -64,7 +73,11 @@ test('what it is sent is about those entities of the registration that it means,
   const index = indexOf(subscription('1', [pattern('^S[45]')], ['noise']))
   const changed = registration(1, [context('S4:Street S9:Street', 'noise'), context('S5', 'ozone')])
   const [first] = concerned(index, changed, 0)
-  t.same(first?.discovery, { selectors: [exact('S4', 'Street'), exact('S5', '')], attributes: ['noise'] })
+  t.match(first?.discovery, {
+    selectors: [exact('S4', 'Street'), exact('S5', '')],
+    ofTypes: undefined,
+    attributes: ['noise'],
+  })
 })
 
 test('expired subscriptions, those of other tenants and removed ones are silent', async (t) => {
@@ -136,9 +149,79 @@ test('what is registered for every id awakens each subscription of its type, and
   )
   t.same(awakened(index, context('*:Street')), ['1', '3'])
   t.same(awakened(index, context('*')), ['3'], 'without type only who names none')
-  const matches = concerned(index, registration(1, [context('*:Street')]), 0)
+  const matches = concerned(index, registration(1, [context('*:Street S7:Street')]), 0)
   t.same(
-    matches.map(({ discovery: { selectors } }) => selectors),
-    [[exact('S4', 'Street')], [pattern('^S', 'Street'), exact('S9', 'Street')]],
+    matches.map(({ discovery: { selectors, ofTypes } }) => [
+      selectors,
+      [...(ofTypes?.types ?? [])],
+      ofTypes?.selectors,
+    ]),
+    [
+      [[], ['Street'], [exact('S4', 'Street')]],
+      [[exact('S7', 'Street')], ['Street'], [pattern('^S'), exact('S9', 'Street')]],
+    ],
   )
+})
+
+/** The contexts that a subscription is told of when some were registered, by a selector for each of its own and each type. */
+function toldByEach(index: RegistrationIndex, subscribed: readonly Selector[], named: readonly RegisteredEntity[]) {
+  const meant = new MeantEntities(subscribed)
+  const selectors = named
+    .filter((entity) => atOnce(meant.has(entity)))
+    .flatMap(({ id, type, everyId }): readonly Selector[] => {
+      if (!everyId) return [{ id: { kind: 'exact', id }, type }]
+      return subscribed.filter((one) => one.type === undefined || one.type === type).map((one) => ({ ...one, type }))
+    })
+  return discover(index, lookup, { selectors, attributes: [] })
+}
+
+const subscribedTo = fc.oneof(
+  fc.tuple(fc.constantFrom('S4', 'S5'), kinds).map(([name, kind]) => exact(name, kind)),
+  fc.tuple(fc.constantFrom('^S', '4$'), kinds).map(([text, kind]) => pattern(text, kind)),
+  kinds.map((kind) => any(kind)),
+)
+const namedOnce = fc
+  .array(fc.constantFrom('S4', 'S4:Street', 'S5:Street', 'S5:Alley', 'T4:Alley', '*', '*:Street', '*:Alley'), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((names) => context(names.join(' ')))
+
+test('a subscription is told what is known by each of its selectors with each type that was registered for every id', async () => {
+  fc.assert(
+    fc.property(
+      fc.array(subscribedTo, { minLength: 1, maxLength: 4 }),
+      fc.array(namedOnce, { maxLength: 5 }),
+      namedOnce,
+      (selectors, held, made) => {
+        const known = registrationsOf(...held.map((each, at) => registration(at + 1, [each])), registration(9, [made]))
+        const [match] = concerned(indexOf(subscription('1', selectors)), registration(9, [made]), 0)
+        deepEqual(
+          match ? discover(known, lookup, match.discovery) : { contexts: [], count: 0 },
+          toldByEach(known, selectors, made.entities),
+        )
+      },
+    ),
+    { numRuns: runs(1000) },
+  )
+})
+
+test('what is told of many types that were registered for every id takes no step for each id that is subscribed to', async (t) => {
+  const ids = Array.from({ length: 100 }, (_, at) => exact(`S${at}`))
+  const types = Array.from({ length: 100 }, (_, at) => `*:T${at}`)
+  const made = registration(9, [context(types.join(' '))])
+  const known = registrationsOf(registration(1, made.contexts), made)
+  const index = indexOf(subscription('1', ids))
+  const steps = [...index.matchesOf(made, at(0))]
+  t.ok(steps.length < 400, `${steps.length} to match`)
+  const match = steps.find((each) => each !== undefined)
+  let taken = 0
+  const discovery = discovering(known, lookup, match?.discovery ?? { selectors: [], attributes: [] })
+  for (; ; taken += 1) {
+    const step = discovery.next()
+    if (step.done !== true) continue
+    t.equal(step.value.count, 2)
+    break
+  }
+  t.ok(taken < 2000, `${taken} to discover`)
 })

@@ -1,5 +1,5 @@
 import type { Selector } from '../../src/model/context/query.js'
-import { type Discovery, discovering, type Lookup } from '../../src/model/registration/discovery.js'
+import { type DiscoveryOfRegistered, discovering, type Lookup } from '../../src/model/registration/discovery.js'
 import {
   everyIdPattern,
   type RegisteredAttribute,
@@ -67,7 +67,7 @@ export function any(kind?: string): Selector {
 export function discover(
   index: RegistrationIndex,
   lookup: Lookup,
-  discovery: Discovery,
+  discovery: DiscoveryOfRegistered,
   page?: Parameters<typeof discovering>[3],
 ): ReturnType<typeof discovering> extends Steps<infer Found> ? Found : never {
   return atOnce(discovering(index, lookup, discovery, page))

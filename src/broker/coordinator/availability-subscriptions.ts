@@ -7,14 +7,14 @@ import {
   type AvailabilitySubscription,
   type RegistryChange,
 } from '../../model/registration/availability.js'
-import { type Discovery, discovering, wholeDiscovery } from '../../model/registration/discovery.js'
+import { type DiscoveryOfRegistered, discovering, wholeDiscovery } from '../../model/registration/discovery.js'
 import { inForce, type Registration, type RegistrationChange } from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
 import type { Notice } from '../../model/subscription/notice.js'
 import { newId, type SubscriptionClock, type SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Log } from '../../observe/log/log.js'
 import { err, ok, type Result } from '../../result.js'
-import { inSlices, mapInSlices, type Steps } from '../../slices.js'
+import { inSlicesUntil, mapInSlices, type Steps } from '../../slices.js'
 import type { MetadataStore } from '../../storage/store/metadata-store.js'
 import type { Bell } from '../../threads/shared-memory/signals.js'
 import { after, type Milliseconds } from '../../time.js'
@@ -31,14 +31,20 @@ import { Capacity, resultOf, sizeOfAvailability } from './capacity.js'
 import type { CourierThread } from './courier-thread.js'
 import { Clocks } from './held-subscriptions.js'
 
+export interface AvailabilityLimits {
+  /** Availability subscriptions, of 1 KiB each on average. */
+  readonly subscriptionsMax: number
+  /** How long the notices of one registration, or of one subscription, may take to compose; ten seconds by default. */
+  readonly composing_ms?: number
+}
+
 export interface AvailabilitySubscriptionsParts {
   readonly store: MetadataStore
   readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
   readonly bell: Pick<Bell, 'ring'>
   readonly render: AvailabilityRenderer
   readonly clock: () => Milliseconds
-  /** Availability subscriptions, of 1 KiB each on average. */
-  readonly limits: { readonly subscriptionsMax: number }
+  readonly limits: AvailabilityLimits
   readonly log: Log
 }
 
@@ -54,6 +60,9 @@ export interface AvailabilityState {
  */
 const mostNotices_characters = 16 * 2 ** 20
 const leastNotice_characters = 1024
+
+/** Nobody else registers or subscribes to registrations meanwhile. */
+const mostComposing_ms = 10_000
 
 /** An availability subscription applies to every path, and its notifications name none [subscriptions 7.4]. */
 const root = '/' as ServicePath
@@ -94,9 +103,19 @@ export class AvailabilitySubscriptions {
 
   /**
    * The notices that a registration causes, of what is known with the changes of which it is one; none of one that came
-   * round [subscriptions 7.4, 8.4]. Refuses what would take too much. In steps: nothing else may change meanwhile.
+   * round [subscriptions 7.4, 8.4]. Refuses what would take too much, or too long. In slices: nothing else may change meanwhile.
    */
-  *noticesOf(
+  async noticesOf(
+    registration: Registration,
+    changes: readonly RegistrationChange[],
+    made: Milliseconds,
+    origin: RegistryOrigin,
+  ): Promise<Result<readonly Notice[], Unavailable>> {
+    const notices = await this.#inTime(this.#composing(registration, changes, made, origin))
+    return notices ?? err({ kind: 'noticesFull' })
+  }
+
+  *#composing(
     registration: Registration,
     changes: readonly RegistrationChange[],
     made: Milliseconds,
@@ -202,7 +221,8 @@ export class AvailabilitySubscriptions {
     withdraw: () => Promise<void>,
   ): Promise<Result<undefined, Unavailable>> {
     const { courier, bell } = this.#parts
-    const notices = await inSlices(this.#notice(subscription, subscription, time, origin, []))
+    const notices = await this.#inTime(this.#notice(subscription, subscription, time, origin, []))
+    if (notices === undefined) return err({ kind: 'queryLate' })
     // The courier may see the first notice before it is told whom it is for.
     await courier.hold(subscription.id)
     let stored: Result<undefined, Unavailable> | undefined
@@ -221,7 +241,7 @@ export class AvailabilitySubscriptions {
   /** The notice about matching registrations; none when nothing matches, or when the subscription has expired. */
   *#notice(
     subscription: AvailabilitySubscription,
-    discovery: Discovery,
+    discovery: DiscoveryOfRegistered,
     made: Milliseconds,
     { correlator, service, via }: RegistryOrigin,
     changes: readonly RegistrationChange[],
@@ -235,6 +255,12 @@ export class AvailabilitySubscriptions {
     const orderingKey = { kind: 'availability' } as const
     const from = { correlator, token: '', service, via }
     return [{ subscription: id, orderingKey, made, tenant, paths: [root], ...from, body }]
+  }
+
+  /** Composes in slices; undefined when that takes too long. */
+  #inTime<Composed>(steps: Steps<Composed>): Promise<Composed | undefined> {
+    const until = performance.now() + (this.#parts.limits.composing_ms ?? mostComposing_ms)
+    return inSlicesUntil(steps, () => performance.now() > until)
   }
 
   #put(subscription: AvailabilitySubscription): void {

@@ -31,6 +31,7 @@ import type {
 } from '../services/services.js'
 import type { Unavailable } from '../services/unavailable.js'
 import {
+  type AvailabilityLimits,
   type AvailabilityState,
   AvailabilitySubscriptions,
   type AvailabilitySubscriptionsParts,
@@ -39,11 +40,9 @@ import {
 import { Capacity, sizeOfRegistration } from './capacity.js'
 
 /** The limits of registrations and availability subscriptions. */
-interface RegistryLimits {
+interface RegistryLimits extends AvailabilityLimits {
   /** Registrations, of 1 KiB each on average. */
   readonly registrationsMax: number
-  /** Availability subscriptions, likewise. */
-  readonly subscriptionsMax: number
 }
 
 export interface RegistryParts extends Omit<AvailabilitySubscriptionsParts, 'clock'> {
@@ -254,7 +253,7 @@ export class Registry implements RegistryService {
     const { bell, publish, notStored } = this.#parts
     const registrations = [...others, { kind: 'put', registration } as const]
     // The changes must not be visible in the index before they are on disk.
-    const notices = await inSlices(this.#availability.noticesOf(registration, registrations, time, origin))
+    const notices = await this.#availability.noticesOf(registration, registrations, time, origin)
     if (!notices.ok) return notices
     const stored = await committed(this.#parts, { registrations, notices: notices.value })
     if (!stored.ok) {

@@ -1,18 +1,12 @@
 import type { Steps } from '../../slices.js'
 import type { Milliseconds } from '../../time.js'
-import type { EntityId, Tenant } from '../context/entity.js'
+import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { Selector } from '../context/query.js'
 import type { Notice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { Discovery } from './discovery.js'
-import { MeantEntities, type Pauses } from './meant-entities.js'
-import {
-  inForce,
-  type RegisteredContext,
-  type RegisteredEntity,
-  type Registration,
-  type RegistrationChange,
-} from './registration.js'
+import type { DiscoveryOfRegistered } from './discovery.js'
+import { MeantEntities, MeantOfTypes, type Pauses } from './meant-entities.js'
+import { inForce, type RegisteredContext, type Registration, type RegistrationChange } from './registration.js'
 
 /** A subscription to registrations, in every service path of its tenant [subscriptions 7.4]. */
 export interface AvailabilitySubscription {
@@ -45,12 +39,13 @@ function* discoveryOf(
   { selectors, attributes }: Pick<AvailabilitySubscription, 'selectors' | 'attributes'>,
   meant: MeantEntities,
   contexts: readonly RegisteredContext[],
-): Pauses<Discovery | undefined> {
+): Pauses<DiscoveryOfRegistered | undefined> {
   const names = new Set(attributes)
   const hasWanted = (context: RegisteredContext): boolean =>
     names.size === 0 || context.attributes.some(({ name }) => names.has(name))
   if (!contexts.some(hasWanted)) return undefined
   const known: Selector[] = []
+  const types = new Set<EntityType>()
   let concerns = false
   for (const context of contexts) {
     const isWanted = hasWanted(context)
@@ -58,23 +53,21 @@ function* discoveryOf(
       yield
       if (!(yield* meant.has(entity))) continue
       concerns ||= isWanted
-      for (const selector of selectorsOf(entity, selectors)) known.push(selector)
+      const { id, type, everyId } = entity
+      if (everyId) types.add(type)
+      // An entity without type is not the entities of every type: its selector has the empty type.
+      else known.push({ id: { kind: 'exact', id }, type })
     }
   }
-  return concerns ? { selectors: known, attributes } : undefined
-}
-
-/** Selectors for everything known about a registered entity, as far as the subscription means it. */
-function selectorsOf({ id, type, everyId }: RegisteredEntity, subscribed: readonly Selector[]): readonly Selector[] {
-  // An entity without type is not the entities of every type: its selector has the empty type.
-  if (!everyId) return [{ id: { kind: 'exact', id }, type }]
-  return subscribed.filter((one) => one.type === undefined || one.type === type).map((one) => ({ id: one.id, type }))
+  if (!concerns) return undefined
+  const ofTypes = types.size === 0 ? undefined : new MeantOfTypes(types, selectors, meant)
+  return { selectors: known, ofTypes, attributes }
 }
 
 /** A subscription to notify of a registration, with the contexts to report. */
 interface AvailabilityMatch {
   readonly subscription: AvailabilitySubscription
-  readonly discovery: Discovery
+  readonly discovery: DiscoveryOfRegistered
 }
 
 interface Held {
@@ -141,7 +134,10 @@ export class AvailabilityIndex {
     const ofTenant = this.#byTenant.get(tenant)
     if (ofTenant === undefined) return
     const meant = new Set(ofTenant.searching)
-    for (const held of naming(ofTenant, contexts)) meant.add(held)
+    for (const held of naming(ofTenant, contexts)) {
+      meant.add(held)
+      yield undefined
+    }
     for (const { subscription, entities } of [...meant].sort(byCreation)) {
       if (!inForce(subscription, now)) continue
       const discovery = yield* discoveryOf(subscription, entities, contexts)

@@ -1,9 +1,9 @@
 import { inSlicesUntil, Slices, type Steps } from '../../slices.js'
 import type { Milliseconds } from '../../time.js'
-import type { Tenant } from '../context/entity.js'
+import type { EntityType, Tenant } from '../context/entity.js'
 import { inPaths, type PathRange, type Selector } from '../context/query.js'
 import { compareContexts, type IndexedContext } from './contexts.js'
-import { MeantOnce, type Pauses } from './meant-entities.js'
+import { type MeantOfTypes, MeantOnce, type Pauses } from './meant-entities.js'
 import {
   inForce,
   type RegisteredContext,
@@ -12,6 +12,7 @@ import {
   type RegistrationId,
 } from './registration.js'
 import type { RegistrationIndex } from './registration-index.js'
+import type { NamedEntity, TenantRegistrations } from './tenant-registrations.js'
 
 /** Where and when a request looks: at registrations in one of the paths that are in force at that moment. */
 export interface Lookup {
@@ -26,6 +27,12 @@ export interface Discovery {
   readonly selectors: readonly Selector[]
   /** Names of the attributes to show; empty for all. */
   readonly attributes: readonly string[]
+}
+
+/** The question of what is known about what was registered [subscriptions 7.4]. */
+export interface DiscoveryOfRegistered extends Discovery {
+  /** What is meant beside the selectors, where every id of some types was registered. */
+  readonly ofTypes?: MeantOfTypes | undefined
 }
 
 /** The page of the found registrations; it counts registrations, not contexts. */
@@ -50,17 +57,17 @@ interface Discovered {
 export function* discovering(
   index: RegistrationIndex,
   lookup: Lookup,
-  discovery: Discovery,
+  discovery: DiscoveryOfRegistered,
   page: DiscoveryPage = wholeDiscovery,
   changes: readonly RegistrationChange[] = [],
 ): Steps<Discovered> {
   const changed = new Set(changes.map((change) => (change.kind === 'put' ? change.registration.id : change.id)))
   const found = new Set<IndexedContext>()
-  for (const each of finding(index, lookup, discovery)) {
+  const meant = new MeantOnce(discovery.selectors, discovery.ofTypes)
+  for (const each of finding(index, lookup, discovery, meant)) {
     if (each !== undefined && !changed.has(each.registration.id)) found.add(each)
     yield
   }
-  const meant = new MeantOnce(discovery.selectors)
   for (const change of changes) {
     if (change.kind === 'put' && change.registration.tenant === lookup.tenant) {
       yield* addAsIfHeld(change.registration, lookup, discovery, meant, found)
@@ -81,13 +88,14 @@ export async function discoverInSlices(
   isLate: () => boolean,
 ): Promise<Discovered | undefined> {
   const slices = new Slices()
-  const found = await inSlicesUntil(gathering(finding(index, lookup, discovery)), isLate, slices)
+  const meant = new MeantOnce(discovery.selectors)
+  const found = await inSlicesUntil(gathering(finding(index, lookup, discovery, meant)), isLate, slices)
   if (found === undefined) return undefined
   const isHeld = ({ registration }: IndexedContext) => index.get(registration.id) === registration
   const held = new Set<RegistrationId>()
   for (const each of found) if (isHeld(each)) held.add(each.registration.id)
   for (const each of found) if (!isHeld(each) && held.has(each.registration.id)) found.delete(each)
-  return inSlicesUntil(paged(found, discovery, new MeantOnce(discovery.selectors), page), isLate, slices)
+  return inSlicesUntil(paged(found, discovery, meant, page), isLate, slices)
 }
 
 function* gathering(found: Iterable<IndexedContext | undefined>): Steps<Set<IndexedContext>> {
@@ -103,19 +111,67 @@ function* gathering(found: Iterable<IndexedContext | undefined>): Steps<Set<Inde
 function* finding(
   index: RegistrationIndex,
   lookup: Lookup,
-  { selectors, attributes }: Discovery,
+  discovery: DiscoveryOfRegistered,
+  meant: MeantOnce,
 ): Generator<IndexedContext | undefined> {
   const registrations = index.of(lookup.tenant)
   if (registrations === undefined) return
   const counts = counting(lookup)
-  for (const selector of selectors) {
-    for (const named of registrations.tried(selector)) {
-      if (named === undefined) yield undefined
-      else {
-        const lists = attributes.length === 0 ? [named.contexts] : attributes.map((name) => named.having(name))
-        // Filtered copies: the caller may pause, and the lists may change then.
-        for (const list of lists) yield* list.filter(counts)
-      }
+  const { attributes } = discovery
+  const tried = new Set<NamedEntity>()
+  for (const named of naming(registrations, discovery, meant)) {
+    if (named === undefined || tried.has(named)) {
+      yield undefined
+      continue
+    }
+    tried.add(named)
+    const lists = attributes.length === 0 ? [named.contexts] : attributes.map((name) => named.having(name))
+    // Filtered copies: the caller may pause, and the lists may change then.
+    for (const list of lists) yield* list.filter(counts)
+  }
+}
+
+/** The entities asked for, possibly repeated, and undefined for every one that does not match. */
+function* naming(
+  registrations: TenantRegistrations,
+  { selectors, ofTypes }: DiscoveryOfRegistered,
+  meant: MeantOnce,
+): Generator<NamedEntity | undefined> {
+  // Those that stand for every id match whatever the id of a selector: they are tried once, not for each selector.
+  for (const named of registrations.ofEveryId(typesOf(selectors, ofTypes))) {
+    yield (yield* meant.has(named.entity)) ? named : undefined
+  }
+  for (const selector of selectors) yield* registrations.ofIds(selector)
+  if (ofTypes !== undefined) yield* namingOfTypes(registrations, ofTypes)
+}
+
+/** The types of all that is meant; undefined where something is meant of every type. */
+function typesOf(
+  selectors: readonly Selector[],
+  ofTypes: MeantOfTypes | undefined,
+): ReadonlySet<EntityType> | undefined {
+  const types = new Set(ofTypes?.types)
+  for (const { type } of selectors) {
+    if (type === undefined) return undefined
+    types.add(type)
+  }
+  return types
+}
+
+/** The ids that are named are looked up; patterns are tried on what is registered of the types. */
+function* namingOfTypes(registrations: TenantRegistrations, ofTypes: MeantOfTypes): Generator<NamedEntity | undefined> {
+  const searched = new Set<EntityType | undefined>()
+  for (const { id, type } of ofTypes.selectors) if (id.kind !== 'exact') searched.add(type)
+  for (const selector of ofTypes.selectors) {
+    if (selector.id.kind !== 'exact') continue
+    for (const named of registrations.ofIds(selector)) {
+      yield named && ofTypes.types.has(named.entity.type) ? named : undefined
+    }
+  }
+  for (const type of searched.has(undefined) ? ofTypes.types : searched) {
+    if (type === undefined || !ofTypes.types.has(type)) continue
+    for (const named of registrations.ofIds({ id: { kind: 'any' }, type })) {
+      yield named && (yield* ofTypes.has(named.entity)) ? named : undefined
     }
   }
 }

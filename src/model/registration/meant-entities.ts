@@ -57,23 +57,49 @@ export class MeantEntities {
   }
 }
 
-/** `MeantEntities` with a cache: an entity that comes again is not compared with the patterns again. */
-export class MeantOnce {
+/** Entities of some types, as far as selectors mean them: one list of each, where there may be thousands of both. */
+export class MeantOfTypes {
+  readonly types: ReadonlySet<EntityType>
+  readonly selectors: readonly Selector[]
   readonly #meant: MeantEntities
-  readonly #known = new Map<EntityType, Map<EntityId, boolean>>()
 
-  constructor(selectors: readonly Selector[]) {
-    this.#meant = new MeantEntities(selectors)
+  /** `meant` are the entities that the selectors mean, of whatever type. */
+  constructor(types: ReadonlySet<EntityType>, selectors: readonly Selector[], meant: MeantEntities) {
+    this.types = types
+    this.selectors = selectors
+    this.#meant = meant
   }
 
   *has(entity: RegisteredEntity): Pauses<boolean> {
-    if (entity.everyId) return yield* this.#meant.has(entity)
+    return this.types.has(entity.type) && (yield* this.#meant.has(entity))
+  }
+}
+
+/** `MeantEntities` with a cache: an entity that comes again is not compared with the patterns again. */
+export class MeantOnce {
+  readonly #meant: MeantEntities
+  readonly #ofTypes: MeantOfTypes | undefined
+  readonly #known = new Map<EntityType, Map<EntityId, boolean>>()
+
+  /** What selectors mean; with `ofTypes` what that means, too. */
+  constructor(selectors: readonly Selector[], ofTypes?: MeantOfTypes) {
+    this.#meant = new MeantEntities(selectors)
+    this.#ofTypes = ofTypes
+  }
+
+  *has(entity: RegisteredEntity): Pauses<boolean> {
+    if (entity.everyId) return yield* this.#either(entity)
     const ofType = this.#known.get(entity.type) ?? new Map<EntityId, boolean>()
     const known = ofType.get(entity.id)
     if (known !== undefined) return known
-    const isMeant = yield* this.#meant.has(entity)
+    const isMeant = yield* this.#either(entity)
     this.#known.set(entity.type, ofType.set(entity.id, isMeant))
     return isMeant
+  }
+
+  *#either(entity: RegisteredEntity): Pauses<boolean> {
+    if (yield* this.#meant.has(entity)) return true
+    return this.#ofTypes !== undefined && (yield* this.#ofTypes.has(entity))
   }
 
   /** The meant ones, in order, with a pause after each entity. */

@@ -54,11 +54,31 @@ export class TenantRegistrations {
    * always match. Yields undefined for each entity that a pattern did not match, where the caller may pause. With `untyped` every
    * type also means entities without type.
    */
-  *tried({ id, type, typePattern }: Selector, untyped = false): Generator<NamedEntity | undefined> {
+  *tried(selector: Selector, untyped = false): Generator<NamedEntity | undefined> {
+    const { type, typePattern } = selector
     const ofType = typeTest(type, typePattern, untyped)
-    for (const named of this.#everyId.values()) if (ofType(named.entity.type)) yield named
+    const types = type === undefined ? undefined : withUntyped(type, untyped)
+    for (const named of this.ofEveryId(types)) if (ofType(named.entity.type)) yield named
+    yield* this.ofIds(selector, untyped)
+  }
+
+  /** The entities that stand for every id, of these types or of all. */
+  *ofEveryId(types: Iterable<EntityType> | undefined): Generator<NamedEntity> {
+    if (types === undefined) {
+      yield* this.#everyId.values()
+      return
+    }
+    for (const type of types) {
+      const named = this.#everyId.get(type)
+      if (named !== undefined) yield named
+    }
+  }
+
+  /** As `tried`, without the entities that stand for every id. */
+  *ofIds({ id, type, typePattern }: Selector, untyped = false): Generator<NamedEntity | undefined> {
+    const ofType = typeTest(type, typePattern, untyped)
     if (id.kind === 'exact') {
-      for (const named of this.#ofId(id.id)) if (ofType(named.entity.type)) yield named
+      for (const named of this.#ofId(id.id, type, untyped)) if (ofType(named.entity.type)) yield named
       return
     }
     const matches = id.kind === 'any' ? () => true : acceptedPattern(id.pattern).test
@@ -74,13 +94,15 @@ export class TenantRegistrations {
       yield* this.#byType
       return
     }
-    for (const each of untyped && type !== '' ? [type, '' as EntityType] : [type]) {
+    for (const each of withUntyped(type, untyped)) {
       const ids = this.#byType.get(each)
       if (ids !== undefined) yield [each, ids]
     }
   }
 
-  #ofId(id: EntityId): Iterable<NamedEntity> {
+  /** The entities of an id, with a type at least those of it. */
+  #ofId(id: EntityId, type: EntityType | undefined, untyped: boolean): Iterable<NamedEntity> {
+    if (type !== undefined) return withUntyped(type, untyped).flatMap((each) => this.#byType.get(each)?.get(id) ?? [])
     const held = this.#byId.get(id)
     if (held === undefined) return []
     return held instanceof NamedEntity ? [held] : held
@@ -115,6 +137,11 @@ export class TenantRegistrations {
     if (held instanceof Set) held.delete(named)
     if (held === named || (held instanceof Set && held.size === 0)) this.#byId.delete(id)
   }
+}
+
+/** The registered types that a type means. */
+function withUntyped(type: EntityType, untyped: boolean): readonly EntityType[] {
+  return untyped && type !== '' ? [type, '' as EntityType] : [type]
 }
 
 /** A test of registered types. */
