@@ -1,4 +1,5 @@
 import assert from 'node:assert'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { nextOfChange } from '../../src/broker/coordinator/change-protocol.js'
 import { Subscriptions } from '../../src/broker/coordinator/subscriptions.js'
@@ -16,7 +17,7 @@ import { at, origin, rendering, root, silentLog, storeSettings, tenant } from '.
 import { ImmediateLog } from '../replica/immediate-log.js'
 
 /** The subscriptions of a single node, whose partition and courier fail as often as a test says. */
-function givenSubscriptions(t: Test, link?: LogLinkEnd) {
+function givenSubscriptions(t: Test, link?: LogLinkEnd, grace_ms = 0) {
   let wal: ClusterLog | undefined
   const openLog =
     link &&
@@ -36,8 +37,8 @@ function givenSubscriptions(t: Test, link?: LogLinkEnd) {
     work()
   }
   const subscriptions = new Subscriptions({
-    ...{ store, bell: new Bell(), grace_ms: 0, limit: 100, legacyBody: ({ id }) => id, message: rendering.message },
-    limits: { subscriptionsMax: 100, patternSteps: 1000, perEntity: 100, turnLimit_ms: 30_000 },
+    ...{ store, bell: new Bell(), grace_ms, limit: 100, legacyBody: ({ id }) => id, message: rendering.message },
+    limits: { subscriptionsMax: 1000, patternSteps: 1000, perEntity: 1000, turnLimit_ms: 30_000 },
     state: async () => ok({ entities: [], more: false, count: undefined, lastNotices: [] }),
     partitions: {
       subscribe: async ({ subscription }) => {
@@ -152,6 +153,28 @@ test('in every state of a change, the end of the process ends it with what is kn
     kind: 'ended',
     response,
   })
+})
+
+test('subscriptions that expired long ago are removed a few at a time, and one that is prolonged meanwhile stays', async (t) => {
+  const { subscriptions, inPartition, store, lines, requests } = givenSubscriptions(t, undefined, 1000)
+  const expired = { ...requests, expires: at(1000) }
+  const made = await Promise.all(Array.from({ length: 300 }, () => done(subscriptions.add(expired))))
+  t.equal(inPartition.size, 300)
+  const id = made.at(-1)
+  if (id === undefined) return
+  subscriptions.start()
+  t.teardown(() => subscriptions.stop())
+  const prolonged = subscriptions.patch({ ...noPatch, tenant, id, expires: at(8_000_000_000_000) })
+  let mostInTurn = 0
+  for (let before = 300; before > 1; before = inPartition.size) {
+    await nextTurn()
+    mostInTurn = Math.max(mostInTurn, before - inPartition.size)
+  }
+  t.match(await prolonged, { ok: true })
+  t.ok(mostInTurn <= 64, `${mostInTurn} in one turn`)
+  t.same([...inPartition.keys()], [id])
+  t.equal(store.subscriptions().length, 1)
+  t.same(lines, [])
 })
 
 test('the index tells how many subscriptions there are, and no more of their ids than anybody shows', async (t) => {

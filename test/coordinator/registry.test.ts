@@ -392,6 +392,31 @@ test('what expired is removed after the grace time, which 0 makes endless', asyn
   }
 })
 
+test('what expired is removed a few at a time, and what was prolonged meanwhile stays', async (t) => {
+  const { registry, metadata, clock, published } = openRegistry(t.testdir(), { grace_ms: day_ms })
+  t.teardown(() => metadata.close())
+  const made = await Promise.all(
+    Array.from({ length: 200 }, () => registry.register(registrationRequest({ duration_ms: 0 }))),
+  )
+  const listeners = await Promise.all(
+    Array.from({ length: 100 }, () => registry.subscribe(listening({ duration_ms: 0 }))),
+  )
+  const [id, subscription] = [made.map(successOf).at(-1), listeners.map(successOf).at(-1)]
+  if (id === undefined || subscription === undefined) return
+  clock.time += 2 * day_ms
+  published.length = 0
+  const removing = registry.removeExpired()
+  const other = registry.register(registrationRequest()).then(() => published.length)
+  const again = registry.register(registrationRequest({ id }))
+  const change = { id: subscription, tenant, selectors: [any()], attributes: [], correlator: 'c' }
+  const prolonged = registry.change({ ...change, duration_ms: 7 * day_ms })
+  successOf(await again)
+  successOf(await prolonged)
+  await removing
+  t.ok((await other) < 100, 'another is registered after the first few')
+  t.same([registry.index.size, registry.recipients().length], [2, 1])
+})
+
 test('what becomes of registrations is traced, also that they have expired', async (t) => {
   const lines: string[] = []
   const log = {

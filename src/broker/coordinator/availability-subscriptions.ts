@@ -194,9 +194,10 @@ export class AvailabilitySubscriptions {
     await this.forget(states.flatMap(({ id, subscription }) => (subscription === undefined ? [id] : [])))
   }
 
-  /** The subscriptions that had expired at a moment. */
-  expiredBy(moment: Milliseconds): readonly SubscriptionId[] {
-    return [...this.#index.all()].filter(({ expires }) => expires <= moment).map(({ id }) => id)
+  /** The subscriptions that had expired at a moment; of these, if some are named. */
+  expiredBy(moment: Milliseconds, ids?: readonly SubscriptionId[]): readonly SubscriptionId[] {
+    const meant = ids === undefined ? [...this.#index.all()] : ids.flatMap((id) => this.#index.get(id) ?? [])
+    return meant.filter(({ expires }) => expires <= moment).map(({ id }) => id)
   }
 
   /** Ends subscriptions that are not stored any more. Resolves when no further notification of them begins. */

@@ -62,6 +62,9 @@ const copyDuration_ms = 86_400_000
 /** The interval of removals of what has expired. */
 const sweep_ms = 60_000
 
+/** Of what has expired, how much is removed at once: each registration may be large. */
+const removedAtOnce = 64
+
 /**
  * The owner of registrations and availability subscriptions: the only one that stores them and gives them ids. What it is
  * asked is done one after the other, since a notification tells of everything that was registered before.
@@ -199,24 +202,40 @@ export class Registry implements RegistryService {
     return this.#availability.states(which)
   }
 
-  /** Removes what expired longer ago than the grace time [subscriptions 2.5, 7.1]. */
-  removeExpired(): Promise<void> {
-    return this.#turns.run(async () => {
-      const time = this.#clock()
-      this.#traceExpired(time)
-      const { grace_ms, publish } = this.#parts
-      if (grace_ms === 0) return
-      const since = after(time, -grace_ms)
-      const expired = [...this.index.all()].filter(({ expires }) => expires <= since)
-      const registrations = expired.map(({ id }) => ({ kind: 'remove', id }) as const)
-      const remove = this.#availability.expiredBy(since)
-      if (registrations.length === 0 && remove.length === 0) return
-      const removed = await committed(this.#parts, { registrations, remove })
-      if (!removed.ok) return // It is tried again the next time.
-      await this.#enact(registrations)
-      for (const { id } of registrations) this.#trace(id, 'removed')
-      await Promise.all([publish(registrations), this.#availability.forget(remove)])
+  /** Removes what expired longer ago than the grace time, a few at a time, with others in between [subscriptions 2.5, 7.1]. */
+  async removeExpired(): Promise<void> {
+    const time = this.#clock()
+    this.#traceExpired(time)
+    const { grace_ms } = this.#parts
+    if (grace_ms === 0) return
+    const since = after(time, -grace_ms)
+    const registrations = [...this.index.all()].filter(({ expires }) => expires <= since).map(({ id }) => id)
+    const subscriptions = this.#availability.expiredBy(since)
+    for (let from = 0; from < Math.max(registrations.length, subscriptions.length); from += removedAtOnce) {
+      const few = <Id>(ids: readonly Id[]): readonly Id[] => ids.slice(from, from + removedAtOnce)
+      const isRemoved = await this.#turns.run(() => this.#removeThose(few(registrations), few(subscriptions), since))
+      if (!isRemoved) return // It is tried again the next time.
+    }
+  }
+
+  /** Removes those that are still expired by a moment; false when that could not be stored. */
+  async #removeThose(
+    ids: readonly RegistrationId[],
+    subscriptions: readonly SubscriptionId[],
+    since: Milliseconds,
+  ): Promise<boolean> {
+    const registrations = ids.flatMap((id) => {
+      const held = this.index.get(id)
+      return held !== undefined && held.expires <= since ? { kind: 'remove' as const, id } : []
     })
+    const remove = this.#availability.expiredBy(since, subscriptions)
+    if (registrations.length === 0 && remove.length === 0) return true
+    const removed = await committed(this.#parts, { registrations, remove })
+    if (!removed.ok) return false
+    await this.#enact(registrations)
+    for (const { id } of registrations) this.#trace(id, 'removed')
+    await Promise.all([this.#parts.publish(registrations), this.#availability.forget(remove)])
+    return true
   }
 
   #next(time: Milliseconds): Pick<Registration, 'id' | 'order'> {

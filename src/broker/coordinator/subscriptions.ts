@@ -82,6 +82,9 @@ const mostIds = 64
 /** The interval of removals of subscriptions whose grace time is over. */
 const sweep_ms = 60_000
 
+/** Subscriptions whose removal is begun without letting others run: some milliseconds. */
+const removedAtOnce = 64
+
 /**
  * The owner of the subscriptions to context: everything about them is stored here, and put in force in every partition
  * and in the courier, before it is answered. What is refused was never in force.
@@ -93,6 +96,7 @@ export class Subscriptions implements SubscriptionService {
   readonly #activation: Activation
   #changes = { refresh: 1, inserts: 0, removes: 0, updates: 0 }
   #sweep: NodeJS.Timeout | undefined
+  #isSweeping = false
 
   constructor(parts: SubscriptionsParts) {
     this.#parts = parts
@@ -156,6 +160,7 @@ export class Subscriptions implements SubscriptionService {
 
   stop(): void {
     clearInterval(this.#sweep)
+    this.#sweep = undefined
     this.#ticker.stop()
   }
 
@@ -313,9 +318,18 @@ export class Subscriptions implements SubscriptionService {
   }
 
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
+    return this.#remove(tenant, id, () => true)
+  }
+
+  /** Removes a subscription that is meant when its turn comes. */
+  #remove(
+    tenant: Tenant,
+    id: SubscriptionId,
+    isMeant: (subscription: Subscription) => boolean,
+  ): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     return this.#held.inTurnSoon(id, async () => {
       const held = this.#held.of(tenant, id)
-      if (!held) return err(unknown)
+      if (!held || !isMeant(held.subscription)) return err(unknown)
       const removed = await this.#removed(held.subscription)
       if (!removed.ok) return removed
       this.#changes.removes += 1
@@ -423,13 +437,32 @@ export class Subscriptions implements SubscriptionService {
 
   #removeForgotten(): void {
     const { grace_ms, log } = this.#parts
-    if (grace_ms === 0) return
-    const since = now() - grace_ms
-    for (const { subscription } of this.#held.all()) {
-      const { id, tenant, expires } = subscription
-      if (expires > since) continue
-      this.unsubscribe(tenant, id).catch((fault: unknown) =>
-        log.error('subscriptions:sweep', `the expired subscription ${id} could not be removed`, errorFacts(fault)),
+    if (grace_ms === 0 || this.#isSweeping) return
+    this.#isSweeping = true
+    this.#sweepOut((now() - grace_ms) as Milliseconds)
+      .catch((fault: unknown) =>
+        log.error('subscriptions:sweep', 'expired subscriptions could not be removed', errorFacts(fault)),
+      )
+      .finally(() => {
+        this.#isSweeping = false
+      })
+  }
+
+  /** Removes what expired long enough ago, a few at a time: a client may make any number of subscriptions that have expired. */
+  async #sweepOut(since: Milliseconds): Promise<void> {
+    const isForgotten = ({ expires }: Subscription): boolean => expires <= since
+    const forgotten = this.#held.all().filter(({ subscription }) => isForgotten(subscription))
+    for (let from = 0; from < forgotten.length && this.#sweep !== undefined; from += removedAtOnce) {
+      const few = forgotten.slice(from, from + removedAtOnce)
+      await Promise.all(
+        few.map(async ({ subscription: { id, tenant } }) => {
+          try {
+            await this.#remove(tenant, id, isForgotten)
+          } catch (fault) {
+            const message = `the expired subscription ${id} could not be removed`
+            this.#parts.log.error('subscriptions:sweep', message, errorFacts(fault))
+          }
+        }),
       )
     }
   }
