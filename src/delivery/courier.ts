@@ -188,7 +188,7 @@ export class Courier implements DeliveryOperations {
     if (this.#isOver) return
     await this.#intake.read()
     this.#streams.end(id, 'expired')
-    this.#queue.expire(id)
+    await inSlices(this.#queue.expire(id))
     await this.#queue.records.stored(id)
   }
 

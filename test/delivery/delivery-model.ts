@@ -4,6 +4,7 @@ import type { BegunAttempt } from '../../src/delivery/queue/receiver-turns.js'
 import type { WindowLimits } from '../../src/delivery/queue/unread-notices.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import type { AttemptResult } from '../../src/observe/measure/delivery-figures.js'
+import { atOnce } from '../../src/slices.js'
 import type { Milliseconds } from '../../src/time.js'
 import { recipient, subscriptionId } from './given.js'
 import { coordinator, QueueUnderTest } from './given-queue.js'
@@ -102,7 +103,7 @@ export class DeliveryModel {
   }
 
   expire(subscription: ModelledSubscription): void {
-    this.tested.queue.expire(subscription.id)
+    atOnce(this.tested.queue.expire(subscription.id))
     for (const notice of this.#in(subscription, 'waiting')) this.#leave(notice, 'ended')
     for (const notice of subscription.notices) notice.dropOnFailure = true
   }

@@ -6,7 +6,7 @@ import { trouble } from '../../src/delivery/queue/outgoing.js'
 import type { BegunAttempt } from '../../src/delivery/queue/receiver-turns.js'
 import type { WindowLimits } from '../../src/delivery/queue/unread-notices.js'
 import type { DeliveryMeter } from '../../src/observe/measure/delivery-figures.js'
-import { inSlices } from '../../src/slices.js'
+import { atOnce, inSlices } from '../../src/slices.js'
 import { at } from '../given.js'
 import { runs } from '../runs.js'
 import { DeliveryModel } from './delivery-model.js'
@@ -398,7 +398,7 @@ test('a batch of acks has at most 400 notices, and whoever waits for a subscript
   for (let count = 0; count < 900; count += 1) {
     tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: 'a' } })
   }
-  tested.queue.expire(id)
+  atOnce(tested.queue.expire(id))
   let stored = false
   const waiting = tested.queue.records.stored(id).then(() => {
     stored = true
@@ -414,6 +414,67 @@ test('a batch of acks has at most 400 notices, and whoever waits for a subscript
   t.equal(tested.offered(0), undefined)
   await waiting
   await tested.queue.records.flush()
+})
+
+/** So many notices of one subscription, of two outboxes in turn, some of which wait on disk only. */
+function waiting(number: number, more: Parameters<typeof recipient>[2] = {}): QueueUnderTest {
+  const tested = new QueueUnderTest({ window: { most: 1000, share: 700 } })
+  const id = subscriptionId(1)
+  tested.queue.put(recipient(id, 'http://receiver.example/in', more))
+  for (let count = 0; count < number; count += 1) {
+    tested.arrive(count % 2, { subscription: id, orderingKey: { kind: 'entity', key: `${count % 100}` } })
+  }
+  return tested
+}
+
+/** How many leave with each sweep, until none is to be swept soon. */
+function sweptBy(tested: QueueUnderTest): readonly number[] {
+  const swept: number[] = []
+  for (let isMore = true; isMore; ) {
+    const before = tested.left.ended
+    isMore = tested.queue.sweep()
+    swept.push(tested.left.ended - before)
+  }
+  return swept
+}
+
+test('the notices of a subscription that has ended leave with several sweeps, and it is not sent any more at once', async (t) => {
+  const tested = waiting(1500)
+  const attempt = tested.queue.next()
+  tested.queue.end(subscriptionId(1))
+  t.equal(tested.left.ended, 64)
+  t.equal(tested.queue.next(), undefined)
+  if (attempt !== undefined) tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
+  t.same(sweptBy(tested), [512, 512, 412])
+  t.equal(tested.left.accepted, 0)
+  t.equal(tested.queue.inMemory, 0)
+})
+
+test('of a subscription that has ended, what an outbox of another node holds does not leave here', async (t) => {
+  const tested = waiting(1000)
+  tested.queue.end(subscriptionId(1))
+  tested.queue.forget(0)
+  while (tested.queue.sweep());
+  t.ok(tested.left.ended >= 500 && tested.left.ended <= 564, `${tested.left.ended} of 500 and the first 64`)
+  t.equal(tested.offered(0), undefined)
+})
+
+test('the notices of an expired subscription leave with several sweeps', async (t) => {
+  const tested = waiting(1500, { expires: at(1_000_010) })
+  tested.clock.advance(20)
+  t.same(sweptBy(tested), [512, 512, 476])
+  t.equal(tested.queue.inMemory, 0)
+})
+
+test('what of an expired subscription waits leaves in steps, and no more once it has ended', async (t) => {
+  const tested = waiting(1000)
+  const steps = tested.queue.expire(subscriptionId(1))
+  for (let taken = 0; taken < 500; taken += 1) steps.next()
+  t.equal(tested.left.ended, 500)
+  tested.queue.end(subscriptionId(1))
+  atOnce(steps)
+  while (tested.queue.sweep());
+  t.equal(tested.left.ended, 1000)
 })
 
 test('a batch of acks has the stats of its notices, not of those that leave in a later one', async (t) => {

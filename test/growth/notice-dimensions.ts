@@ -13,6 +13,10 @@ const hearing = (custom: string, condition = ''): Sent =>
   )
 const plain = (rest: string, ...conditions: readonly string[]): Sent =>
   post('/v2/subscriptions', `{${about(...conditions)},"notification":{"http":{"url":"http://127.0.0.1:9/n"}${rest}}}`)
+const ofEverything = post(
+  '/v2/subscriptions',
+  '{"subject":{"entities":[{"idPattern":".*"}]},"notification":{"http":{"url":"http://127.0.0.1:9/n"}}}',
+)
 const done = /^200 .*"code":"200"/s
 const large = adding(ofOne(many(5000, (at) => attribute(`a${at}`))))
 const change = (): Sent => adding(ofOne(attribute('a1', '"2"')))
@@ -175,14 +179,23 @@ const notices: readonly Dimension[] = [
     work_ms: 1200,
   },
   {
-    name: 'changes that one subscription hears of',
-    most: 5000,
-    before: () => [
-      post(
-        '/v2/subscriptions',
-        '{"subject":{"entities":[{"idPattern":".*"}]},"notification":{"http":{"url":"http://127.0.0.1:9/n"}}}',
+    name: 'waiting notifications of a subscription that is deleted',
+    most: 50_000,
+    before: (size) => [
+      ofEverything,
+      ...numbered(Math.ceil(size / 5000)).map((each) =>
+        adding(
+          many(Math.min(5000, size), (at) => `{"id":"E${each}-${at}","type":"T","attributes":[${attribute('a')}]}`),
+        ),
       ),
     ],
+    sent: () => ({ verb: 'DELETE', path: '/v2/subscriptions/<id>' }),
+    expects: /^204/,
+  },
+  {
+    name: 'changes that one subscription hears of',
+    most: 5000,
+    before: () => [ofEverything],
     sent: (size) => adding(many(size, (at) => `{"id":"E${at}","type":"T","attributes":[${attribute('a')}]}`)),
     expects: done,
   },

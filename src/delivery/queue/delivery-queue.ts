@@ -2,7 +2,7 @@ import { advanceClock } from '../../model/subscription/clocks.js'
 import type { DeliveryStats, NoticeNumber, NumberedNotice } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { AttemptResult } from '../../observe/measure/delivery-figures.js'
-import type { Steps } from '../../slices.js'
+import { atOnce, type Steps } from '../../slices.js'
 import type { Milliseconds, Nanoseconds } from '../../time.js'
 import { AttemptRecords } from './attempt-records.js'
 import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './courier-protocol.js'
@@ -12,7 +12,7 @@ import type { OutboxNumber } from './outboxes.js'
 import type { Accepted, AttemptOutcome, Unsendable } from './outgoing.js'
 import { ReceiverRecords, receiverPage } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
-import { LargestFirst, Recipients, type RecipientsParts } from './recipients.js'
+import { type EndedNotice, LargestFirst, Recipients, type RecipientsParts } from './recipients.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
 export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready' | 'isTried'>, RecordsParts {
@@ -65,6 +65,8 @@ export class DeliveryQueue {
   readonly #loading = new Set<OutboxNumber>()
   /** Subscriptions named by moved outboxes but not known here, with the time of reading. */
   readonly #unknownSince = new Map<SubscriptionId, number>()
+  /** Subscriptions that have ended, with notices that have not left yet. */
+  readonly #leaving = new Set<Leaving>()
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
@@ -111,6 +113,7 @@ export class DeliveryQueue {
     for (const queue of this.#recipients.filled) {
       this.#recipients.forgotten(queue, outbox, queue.forget(outbox))
     }
+    for (const { lost } of this.#leaving) lost.add(outbox)
     this.records.forget(outbox)
     this.check()
   }
@@ -137,7 +140,7 @@ export class DeliveryQueue {
     if (queue === undefined) return
     this.#removeVoid(queue)
     this.#dropBeyondLimit(queue)
-    if (this.#parts.simulated) this.#removeWaiting(queue, 'simulated')
+    if (this.#parts.simulated) atOnce(this.#removingWaiting(queue, 'simulated'))
     this.#recipients.forgetIdle(queue)
   }
 
@@ -161,22 +164,45 @@ export class DeliveryQueue {
     return this.#barred.size > 0
   }
 
-  /** A subscription has ended: all its notices leave, and its stats with them. */
+  /** A subscription has ended: its stats leave, and all its notices, of which the next sweeps take what is too much for now. */
   end(id: SubscriptionId): void {
-    const notices = this.#recipients.end(id)
-    for (const _ of notices) this.#parts.meter.left('ended')
-    this.records.ended(id, notices)
+    const notices = this.#recipients.end(id)[Symbol.iterator]()
+    this.records.ended(id, [])
     this.attemptRecords.forget(id)
+    this.#leaving.add({ id, notices, lost: new Set() })
+    this.#leave(endedAtOnce)
   }
 
-  /** A subscription has expired: what waits leaves, and what is under way does unless it is accepted. */
-  expire(id: SubscriptionId): void {
+  /** At most so many notices of subscriptions that have ended leave; gives how many more might. */
+  #leave(most: number): number {
+    let left = most
+    for (const leaving of this.#leaving) {
+      const { id, notices, lost } = leaving
+      const gone: EndedNotice[] = []
+      for (; left > 0; left -= 1) {
+        const { done, value } = notices.next()
+        if (done) {
+          this.#leaving.delete(leaving)
+          break
+        }
+        if (lost.has(value.outbox)) continue
+        gone.push(value)
+        this.#parts.meter.left('ended')
+      }
+      if (gone.length > 0) this.records.ended(id, gone)
+      if (left === 0) break
+    }
+    return left
+  }
+
+  /** A subscription has expired: what waits leaves, in steps, and what is under way does unless it is accepted. */
+  *expire(id: SubscriptionId): Steps<void> {
     const queue = this.#recipients.queue(id)
-    if (queue !== undefined) this.#expire(queue)
+    if (queue !== undefined) yield* this.#expiring(queue)
   }
 
-  #expire(queue: SubscriptionQueue): void {
-    this.#removeWaiting(queue, 'ended')
+  *#expiring(queue: SubscriptionQueue): Steps<void> {
+    yield* this.#removingWaiting(queue, 'ended')
     for (const notice of queue.order.notices()) notice.dropOnFailure = true
   }
 
@@ -214,8 +240,9 @@ export class DeliveryQueue {
     // On hold nothing is displaced: notices of an undecided change may turn out void.
     if (!queue.onHold) this.#dropBeyondLimit(queue)
     this.#recipients.warnOfQueue(queue)
-    if (simulated && queue.recipient !== undefined && !queue.onHold) this.#removeWaiting(queue, 'simulated')
-    else this.#offer(queue)
+    if (simulated && queue.recipient !== undefined && !queue.onHold) {
+      atOnce(this.#removingWaiting(queue, 'simulated'))
+    } else this.#offer(queue)
   }
 
   /** Begins the next attempt, if anything can be sent now; the caller tells `ended` of its outcome. */
@@ -297,12 +324,13 @@ export class DeliveryQueue {
     const reason = `not accepted within ${limits.retention_ms / 1000} s`
     let oldest_ms: number | undefined
     let withheld = 0
-    let left = droppedAtOnce
     this.#endUnknown(at_ms)
+    let left = this.#leave(droppedAtOnce)
     for (const queue of this.#recipients.filled) {
       queue.order.reopen()
       // On hold, an undecided change may extend it.
-      if (!queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at) this.#expire(queue)
+      const hasExpired = !queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at
+      if (hasExpired) left = stepsLeft(this.#expiring(queue), left)
       while (left > 0 && (queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
         this.#dropOldest(queue, reason)
         left -= 1
@@ -382,15 +410,19 @@ export class DeliveryQueue {
     else if (this.#turns.add(queue)) this.#parts.ready()
   }
 
-  /** All that waits leaves. */
-  #removeWaiting(queue: SubscriptionQueue, result: 'ended' | 'simulated'): void {
+  /** All that waits leaves, in steps, unless the subscription ends meanwhile. */
+  *#removingWaiting(queue: SubscriptionQueue, result: 'ended' | 'simulated'): Steps<void> {
     for (const notice of queue.takeUnread()) {
       this.#departed(queue, notice, result)
       if (result === 'simulated') this.#parts.countSimulated()
+      yield
+      if (queue.ended) return
     }
     for (let first = queue.order.oldest('waiting'); first !== undefined; first = queue.order.oldest('waiting')) {
       this.#remove(queue, first, result)
       if (result === 'simulated') this.#parts.countSimulated()
+      yield
+      if (queue.ended) return
     }
   }
 
@@ -475,8 +507,26 @@ export class DeliveryQueue {
   }
 }
 
-/** Notices that one sweep drops, each of which may have another one read: some milliseconds. */
+/** Notices that one sweep has leave, each of which may have another one read: some milliseconds. */
 const droppedAtOnce = 512
+
+/** Notices that leave at once with their subscription: many subscriptions may end in one turn. */
+const endedAtOnce = 64
+
+/** A subscription that has ended, with its notices that have not left yet. */
+interface Leaving {
+  readonly id: SubscriptionId
+  readonly notices: Iterator<EndedNotice, unknown>
+  /** Outboxes that are another node's now: what they hold does not leave here. */
+  readonly lost: Set<OutboxNumber>
+}
+
+/** Takes at most so many steps; gives how many more it might have taken. */
+function stepsLeft(steps: Steps<void>, most: number): number {
+  let left = most
+  while (left > 0 && steps.next().done !== true) left -= 1
+  return left
+}
 
 type DepartedNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'made' | 'size_bytes'>
 

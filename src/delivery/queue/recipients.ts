@@ -26,6 +26,9 @@ export interface RecipientsParts extends Omit<SubscriptionQueueParts, 'window'> 
   readonly log: Log
 }
 
+/** A notice of a subscription that has ended. */
+export type EndedNotice = Pick<QueuedNotice, 'outbox' | 'number'>
+
 /** Notices that are kept although their subscription is not known yet. */
 const mostUnknown = 10_000
 /** Ended subscriptions that are remembered, so that notices of them which arrive later are not kept. */
@@ -102,8 +105,8 @@ export class Recipients {
     queue.onHold = true
   }
 
-  /** Ends a subscription; returns the notices that were in its queue. */
-  end(id: SubscriptionId): readonly Pick<QueuedNotice, 'outbox' | 'number'>[] {
+  /** Ends a subscription; gives the notices of its queue, which leave the sums one by one as they are read. */
+  end(id: SubscriptionId): Iterable<EndedNotice> {
     this.#known.delete(id)
     this.#ended.add(id)
     if (this.#ended.size > mostEnded) {
@@ -115,12 +118,19 @@ export class Recipients {
     const queue = this.#queues.get(id)
     if (queue === undefined) return []
     this.#noLongerUnknown(queue)
-    const notices = [...queue.order.notices(), ...queue.takeUnread()]
     this.#queues.delete(id)
     this.#filled.delete(queue)
-    for (const { outbox, size_bytes } of notices) this.#count(outbox, -1, -size_bytes)
     queue.end()
-    return notices
+    return this.#leaving(queue)
+  }
+
+  *#leaving(queue: SubscriptionQueue): Generator<EndedNotice> {
+    for (const notices of [queue.order.notices(), queue.takeUnread()]) {
+      for (const notice of notices) {
+        this.#count(notice.outbox, -1, -notice.size_bytes)
+        yield notice
+      }
+    }
   }
 
   /** Whether a subscription has ended here lately. */

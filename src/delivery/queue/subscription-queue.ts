@@ -322,7 +322,8 @@ export class SubscriptionQueue {
     this.#readingOn?.()
     this.ended = true
     this.recipient = undefined
-    this.#endPauses()
+    this.#pause?.end()
+    for (const { endPause } of this.order.keyQueues) endPause?.()
   }
 
   get state(): InspectedQueue['state'] {
