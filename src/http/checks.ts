@@ -4,7 +4,14 @@ import { bearerToken, secretDigest } from '../flags/api-keys.js'
 import type { PathRange } from '../model/context/query.js'
 import { err, ok, type Result } from '../result.js'
 import { type Head, isJson, isText, mediaTypeOf, parseAccept, single } from './headers.js'
-import { brokerRefusal, needsTrust, notFromHere, type SiteCheck, type TrustCheck } from './management-access.js'
+import {
+  brokerRefusal,
+  isOfOrion,
+  needsTrust,
+  notFromHere,
+  type SiteCheck,
+  type TrustCheck,
+} from './management-access.js'
 import { type Cors, errorResponse, statusText } from './responses.js'
 import {
   type Interfaces,
@@ -50,10 +57,8 @@ export interface RefusedRequest {
 export function checkTarget(rules: CheckRules, head: Head): Result<readonly PathRange[], ApiResponse> {
   const { target, headers } = head
   if (kinds[target.kind].needsToken && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
-  const isForEverybody = !needsTrust(head.path, head.verb)
-  const foreign = kinds[target.kind].refusesSites
-    ? rules.sites.refusal(useOf(head), headers, isForEverybody)
-    : undefined
+  const ofOrion = isOfOrion(head.path, head.verb)
+  const foreign = kinds[target.kind].refusesSites ? rules.sites.refusal(useOf(head), headers, ofOrion) : undefined
   if (foreign !== undefined) return err(errorResponse(target.kind, 403, foreign))
   const sent = refusesBrokers(target.kind, head.path) ? brokerRefusal(headers) : undefined
   if (sent !== undefined) return err(errorResponse('management', 403, sent))

@@ -52,6 +52,13 @@ export function needsTrust(pattern: string, verb: string): boolean {
   return !(isOpen && verb === 'GET')
 }
 
+const readsOfOrion: ReadonlySet<string> = new Set(['/admin/log', '/admin/metrics', '/admin/sem'])
+
+/** Whether Orion has it as well, for everybody: programs use it under whatever name they know. */
+export function isOfOrion(path: string, verb: string): boolean {
+  return !path.startsWith('/admin/') || (verb === 'GET' && readsOfOrion.has(path))
+}
+
 /** The patterns below `/admin/` that everybody may read. */
 export function openPatterns(resources: readonly Readable[]): readonly string[] {
   return resources.flatMap(({ pattern, operations: { GET } }) =>
@@ -86,8 +93,8 @@ export interface KnownHosts {
  * An origin that `-corsOrigin` allows may read: it gets no headers that would let the page see it [management 11.6].
  *
  * A page under a foreign name that is made to resolve to the broker (DNS rebinding) is of the same site to a browser: only
- * `Host` shows it. With a token that does not matter, since such a page has none, nor with what everybody may do, as long as no browser
- * has sent it: programs work under any name. Otherwise the host has to be an address, which
+ * `Host` shows it. With a token that does not matter, since such a page has none, nor with what Orion has as well, as long as no browser
+ * is known to have sent it. Otherwise the host has to be an address, which
  * no web site can take over, or a name that is known: `localhost`, that of the machine, one of `-adminHosts`, or one without a dot where
  * others than this machine reach the broker: such a name is one of the local network, as containers have among
  * themselves, and whoever could redirect it needs no browser there.
@@ -102,7 +109,7 @@ export class SiteCheck {
   }
 
   /** Why a request is refused, and what to do if it should not be; nothing when it is not. */
-  refusal(use: Use, headers: IncomingHttpHeaders, isForEverybody: boolean): string | undefined {
+  refusal(use: Use, headers: IncomingHttpHeaders, ofOrion: boolean): string | undefined {
     const { origin, host = '', 'sec-fetch-site': site = 'none' } = headers
     const isRead = use === 'read' && this.#isShared(origin)
     if (!isRead && site !== 'same-origin' && site !== 'none') {
@@ -112,7 +119,7 @@ export class SiteCheck {
       return `the management takes no requests from pages of other web sites (Origin: ${cutText(origin)}); -adminHosts names further hosts of the broker`
     }
     const isOfBrowser = origin !== undefined || headers['sec-fetch-site'] !== undefined
-    if (this.#known.hasToken || (isForEverybody && !isOfBrowser) || this.#isKnown(host)) return undefined
+    if (this.#known.hasToken || (ofOrion && !isOfBrowser) || this.#isKnown(host)) return undefined
     return `the management is not known under this name (Host: ${cutText(host)}); use an address, or name it with -adminHosts`
   }
 

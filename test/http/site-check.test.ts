@@ -15,9 +15,9 @@ function isRefused(
   headers: Record<string, string>,
   known: Partial<KnownHosts> = {},
   use: Use = 'read',
-  isForEverybody = false,
+  ofOrion = false,
 ): boolean {
-  return new SiteCheck({ ...plain, ...known }).refusal(use, headers, isForEverybody) !== undefined
+  return new SiteCheck({ ...plain, ...known }).refusal(use, headers, ofOrion) !== undefined
 }
 
 test('programs, which send neither Origin nor Sec-Fetch-Site, are let in under addresses and known names', async (t) => {
@@ -40,7 +40,7 @@ test('programs, which send neither Origin nor Sec-Fetch-Site, are let in under a
   }
 })
 
-test('what everybody may do programs do under any name, browsers under known ones only', async (t) => {
+test('what Orion has programs use under any name, browsers under known ones only', async (t) => {
   const host = 'evil.example'
   for (const use of ['read', 'write'] as const) {
     t.notOk(isRefused({ host }, {}, use, true))
