@@ -18,6 +18,12 @@ const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'l
 /** Packages that find files of their own beside them: native code, the script of a thread, definitions of messages. */
 const apart = ['lmdb', 'fs-native-extensions', 'piscina', '@grpc/grpc-js', '@grpc/proto-loader']
 
+/** The parts of the main thread's program that are loaded when they are needed, as `src/runtime/program.ts` imports them. */
+const parts = new Map([
+  ['life', './life.js'],
+  ['data-commands', './commands/data-commands.js'],
+])
+
 /** What stands in the bundles in place of some modules. */
 const replaced = new Map([
   // To load its caches, proxies, web sockets and its own fetch takes a tenth of the processor time of a start.
@@ -28,13 +34,15 @@ const replaced = new Map([
     exports.buildConnector = require('undici/lib/core/connect')`,
   ],
   ['./commands/import-module.js', 'exports.importModule = rigelImport'],
+  // A module that is imported when it is needed makes all that it shares with others slower in one bundle with them.
+  ...[...parts].map(([name, path]) => [path, `module.exports = rigelLoad('${name}')`]),
 ])
 
 const replacing = {
   name: 'replaced modules',
   setup(bundler) {
     const namespace = 'replaced'
-    bundler.onResolve({ filter: /^undici$|\/import-module\.js$/ }, ({ path }) => ({ path, namespace }))
+    bundler.onResolve({ filter: /./ }, ({ path }) => (replaced.has(path) ? { path, namespace } : undefined))
     bundler.onLoad({ filter: /./, namespace }, ({ path }) => ({ resolveDir: root, contents: replaced.get(path) }))
   },
 }
@@ -55,6 +63,8 @@ async function bundle(build) {
     absWorkingDir: root,
     entryPoints: {
       program: 'src/runtime/program.ts',
+      life: 'src/runtime/life.ts',
+      'data-commands': 'src/runtime/commands/data-commands.ts',
       ...Object.fromEntries(threads.map((name) => [name, `workers/${name}.ts`])),
     },
     outdir: bundles,
@@ -67,7 +77,7 @@ async function bundle(build) {
     target: 'node20.15',
     define: { 'import.meta.url': 'rigelBundleUrl' },
     banner: {
-      js: `(function (exports, require, module, __filename, __dirname, rigelImport) {
+      js: `(function (exports, require, module, __filename, __dirname, rigelImport, rigelLoad) {
 const rigelBundleUrl = require('node:url').pathToFileURL(__filename).href`,
     },
     footer: { js: '})' },

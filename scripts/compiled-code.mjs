@@ -11,7 +11,7 @@ import { Script } from 'node:vm'
 
 const keeper = fileURLToPath(new URL('program/keep-code.cjs', import.meta.url))
 /** The threads of the run; others are those of clusters, and of the start. */
-const running = ['program', 'partition', 'query', 'courier', 'front-end']
+const running = ['program', 'life', 'partition', 'query', 'courier', 'front-end']
 /** Settings of a broker are not meant for this one, and V8 takes no code that was compiled with other flags than a start has. */
 const withoutSettings = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(RIGEL_|ORION_|NODE_OPTIONS$)/.test(name)),

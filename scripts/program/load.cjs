@@ -23,6 +23,6 @@ module.exports = function load(name) {
   const bundle = { exports: {} }
   // Code that was compiled before can not import modules by itself.
   const importModule = ({ href }) => import(href)
-  script.runInThisContext()(bundle.exports, createRequire(path), bundle, path, dirname(path), importModule)
+  script.runInThisContext()(bundle.exports, createRequire(path), bundle, path, dirname(path), importModule, load)
   return bundle.exports
 }

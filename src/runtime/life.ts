@@ -13,6 +13,7 @@ import { type DataFolder, isNewFolder, openDataFolder } from '../storage/folder/
 import type { Switches } from '../threads/shared-memory/switches.js'
 import { announcement, readyText, startLine } from './announcement.js'
 import { mapsOf, readersOf } from './broker-plan.js'
+import { partitionsForNewFolder } from './commands/cluster-look.js'
 import { Core } from './core.js'
 import { exitCodes } from './exit-codes.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
@@ -137,7 +138,6 @@ export class Life {
   async #requestedPartitions(): Promise<Result<number | undefined, string>> {
     const { cluster, partitions, dbPath } = this.#options
     if (cluster === undefined || !isNewFolder(dbPath)) return ok(partitions)
-    const { partitionsForNewFolder } = await import('./commands/cluster-look.js')
     return partitionsForNewFolder(cluster, partitions)
   }
 
