@@ -237,18 +237,19 @@ test('what changes something works alone on its connection: a later request sees
 
 test('whoever was interrupted reads on together in the next turn, and those that bring much one in a turn behind them', async (t) => {
   const turns = new InputTurns(() => {})
-  const read: string[][] = []
-  let inTurn: string[] = []
+  const inTurn: string[] = []
   const input = (name: string) => ({ takeTurn: () => {}, readNext: () => void inTurn.push(name) })
   const [first, second] = [input('first'), input('second')]
   turns.addReader(first)
   turns.addReader(second)
   turns.addReader(first)
   for (const name of ['a', 'b']) turns.interrupt(input(name))
-  while (read.length < 4) {
+  const readInNext = async (): Promise<readonly string[]> => {
     await nextTurn()
-    read.push(inTurn)
-    inTurn = []
+    return inTurn.splice(0)
   }
-  t.same(read, [['a', 'b'], ['first'], ['second'], []])
+  t.same(await readInNext(), ['a', 'b'])
+  t.same(await readInNext(), ['first'])
+  t.same(await readInNext(), ['second'])
+  t.same(await readInNext(), [])
 })
