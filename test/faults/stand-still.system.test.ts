@@ -68,6 +68,12 @@ async function findsSilence(broker: RunningBroker): Promise<void> {
   await until(() => broker.output.includes('"lvl":"FATAL"'), expectation, worked)
 }
 
+/** Resolves when all threads have begun, so that each is watched: some may do so after the broker is ready. */
+async function allBegan(broker: RunningBroker): Promise<void> {
+  const isIdleSinceEver = /^rigel_thread_busy_seconds_total\{.*\} 0$/m
+  await until(async () => !isIdleSinceEver.test((await broker.send('GET', '/metrics')).text), 'all threads have begun')
+}
+
 /** What was acknowledged is there when the broker runs again. */
 async function runsAgain(t: Test, broker: RunningBroker): Promise<void> {
   await broker.run()
@@ -165,6 +171,7 @@ for (const entry of ['partition', 'courier', 'query', 'front-end'] as const) {
   meanwhile(`a thread of workers/${entry} that stands still ends the process with a reason`, async (t) => {
     const broker = await startedBroker(t, { nodeOptions: withDebugger })
     t.equal((await broker.update('APPEND', tank)).status, 200)
+    await allBegan(broker)
     const killer = await ThreadKiller.connect(broker.output)
     t.teardown(() => killer.close())
     await killer.kill(entry, 'stands')
