@@ -57,7 +57,8 @@ export interface RefusedRequest {
 export function checkTarget(rules: CheckRules, head: Head): Result<readonly PathRange[], ApiResponse> {
   const { target, headers } = head
   if (kinds[target.kind].needsToken && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
-  const ofOrion = isOfOrion(head.path, head.verb)
+  const pattern = target.route?.resource.pattern
+  const ofOrion = pattern !== undefined && isOfOrion(pattern, head.verb)
   const foreign = kinds[target.kind].refusesSites ? rules.sites.refusal(useOf(head), headers, ofOrion) : undefined
   if (foreign !== undefined) return err(errorResponse(target.kind, 403, foreign))
   const sent = refusesBrokers(target.kind, head.path) ? brokerRefusal(headers) : undefined

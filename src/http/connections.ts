@@ -178,6 +178,12 @@ export class ClientConnection implements WaitingInput {
     this.#shares.turns.interrupt(this)
   }
 
+  readAgain(): void {
+    // What comes behind the last response is thrown away, and needs no room.
+    if (this.#closing) this.readOn()
+    else this.#readIfRoom()
+  }
+
   readNext(): void {
     this.#sendsMany = false
     this.#readIfRoom()

@@ -124,6 +124,8 @@ export interface WaitingInput {
   takeTurn(): void
   /** Reads on, when all that it had sent has begun. */
   readNext(): void
+  /** Reads on as it did before it was interrupted. */
+  readAgain(): void
 }
 
 /**
@@ -211,7 +213,7 @@ export class InputTurns {
   #readOn(): void {
     const interrupted = this.#interrupted
     this.#interrupted = []
-    for (const input of interrupted) input.readNext()
+    for (const input of interrupted) input.readAgain()
     if (interrupted.length > 0) return
     for (const reader of this.#readers) {
       this.#readers.delete(reader)

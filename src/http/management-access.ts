@@ -54,9 +54,9 @@ export function needsTrust(pattern: string, verb: string): boolean {
 
 const readsOfOrion: ReadonlySet<string> = new Set(['/admin/log', '/admin/metrics', '/admin/sem'])
 
-/** Whether Orion has it as well, for everybody: programs use it under whatever name they know. */
-export function isOfOrion(path: string, verb: string): boolean {
-  return !path.startsWith('/admin/') || (verb === 'GET' && readsOfOrion.has(path))
+/** Whether Orion has an operation as well, for everybody: programs use it under whatever name they know. */
+export function isOfOrion(pattern: string, verb: string): boolean {
+  return !pattern.startsWith('/admin/') || (verb === 'GET' && readsOfOrion.has(pattern))
 }
 
 /** The patterns below `/admin/` that everybody may read. */
@@ -94,10 +94,9 @@ export interface KnownHosts {
  *
  * A page under a foreign name that is made to resolve to the broker (DNS rebinding) is of the same site to a browser: only
  * `Host` shows it. With a token that does not matter, since such a page has none, nor with what Orion has as well, as long as no browser
- * is known to have sent it. Otherwise the host has to be an address, which
- * no web site can take over, or a name that is known: `localhost`, that of the machine, one of `-adminHosts`, or one without a dot where
- * others than this machine reach the broker: such a name is one of the local network, as containers have among
- * themselves, and whoever could redirect it needs no browser there.
+ * is known to have sent it. Otherwise the host has to be an address, which no web site can take over, or a name that is known:
+ * `localhost`, that of the machine, one of `-adminHosts`, or one without a dot where others than this machine reach the broker: such a
+ * name is one of the local network, as containers have among themselves, and whoever could redirect it needs no browser there.
  */
 export class SiteCheck {
   readonly #known: KnownHosts

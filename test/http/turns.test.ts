@@ -238,7 +238,11 @@ test('what changes something works alone on its connection: a later request sees
 test('whoever was interrupted reads on together in the next turn, and those that bring much one in a turn behind them', async (t) => {
   const turns = new InputTurns(() => {})
   const inTurn: string[] = []
-  const input = (name: string) => ({ takeTurn: () => {}, readNext: () => void inTurn.push(name) })
+  const input = (name: string) => ({
+    takeTurn: () => {},
+    readNext: () => void inTurn.push(name),
+    readAgain: () => void inTurn.push(`${name} again`),
+  })
   const [first, second] = [input('first'), input('second')]
   turns.addReader(first)
   turns.addReader(second)
@@ -248,8 +252,27 @@ test('whoever was interrupted reads on together in the next turn, and those that
     await nextTurn()
     return inTurn.splice(0)
   }
-  t.same(await readInNext(), ['a', 'b'])
+  t.same(await readInNext(), ['a again', 'b again'])
   t.same(await readInNext(), ['first'])
   t.same(await readInNext(), ['second'])
   t.same(await readInNext(), [])
 })
+
+test('a connection whose rest is thrown away is read on behind one whose body comes in small pieces', async (t) => {
+  const { connect } = await givenFrontEnd(t)
+  const refused = await connect()
+  const length = 8 * 2 ** 20
+  refused.write(`${begun('a')}Content-Length: ${length}\r\n\r\n`)
+  await untilReceived(refused, 'HTTP/1.1 413')
+  const flood = await connect()
+  flood.write(`${begun('b')}Transfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(20_000)}2\r\n{}\r\n0\r\n\r\n`)
+  await untilReceived(flood, 'HTTP/1.1 200')
+  const ended = new Promise((resolve) => refused.once('error', resolve).once('close', resolve))
+  refused.end('x'.repeat(length))
+  t.equal(await ended, false, 'all of it was taken')
+})
+
+/** The head of an update, but for how its body is framed. */
+function begun(id: string): string {
+  return `POST /v1/echo/${id} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n`
+}
