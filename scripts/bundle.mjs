@@ -18,7 +18,7 @@ const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'l
 /** Packages that find files of their own beside them: native code, the script of a thread, definitions of messages. */
 const apart = ['lmdb', 'fs-native-extensions', 'piscina', '@grpc/grpc-js', '@grpc/proto-loader']
 
-/** The parts of the main thread's program that are loaded when they are needed, as `src/runtime/program.ts` imports them. */
+/** The modules that the main thread loads when they are needed, as `src/runtime/program.ts` imports them. */
 const parts = new Map([
   ['life', './life.js'],
   ['data-commands', './commands/data-commands.js'],
@@ -63,8 +63,9 @@ async function bundle(build) {
     absWorkingDir: root,
     entryPoints: {
       program: 'src/runtime/program.ts',
-      life: 'src/runtime/life.ts',
-      'data-commands': 'src/runtime/commands/data-commands.ts',
+      ...Object.fromEntries(
+        Array.from(parts, ([name, path]) => [name, join('src/runtime', path.replace(/js$/, 'ts'))]),
+      ),
       ...Object.fromEntries(threads.map((name) => [name, `workers/${name}.ts`])),
     },
     outdir: bundles,

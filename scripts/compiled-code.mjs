@@ -19,7 +19,7 @@ const withoutSettings = Object.fromEntries(
 const limit_ms = 30_000
 const look_ms = 20
 
-/** Never fails: without compiled code the program starts slower, and that is what it says then. */
+/** Where the program cannot run, as where no port may be opened, this says so, and keeps what can be compiled without. */
 export async function keepCode(program) {
   const bundles = join(program, 'src', 'bundles')
   const data = mkdtempSync(join(tmpdir(), 'rigel-code-'))
@@ -34,7 +34,7 @@ export async function keepCode(program) {
   for (const file of readdirSync(bundles).filter((name) => name.endsWith('.cjs'))) compile(join(bundles, file))
 }
 
-/** Of a bundle that has not run only what is compiled when it is read. */
+/** Compiles of a bundle that has not run what is compiled when it is read. */
 function compile(path) {
   if (existsSync(`${path}.code`)) return
   writeFileSync(`${path}.code`, new Script(readFileSync(path, 'utf8'), { filename: path }).createCachedData())

@@ -46,18 +46,21 @@ test('the program is in a few files, since each one that is read makes the start
   t.end()
 })
 
-test('this Node takes the code that the build has compiled of each bundle', (t) => {
+test('this Node takes the code that the build has compiled of each bundle, with what a run has called', (t) => {
   const bundles = join(root, 'dist', 'program', 'src', 'bundles')
   const names = readdirSync(bundles).filter((name) => name.endsWith('.cjs'))
   t.ok(names.length > 5, `${names.length} bundles`)
   // Other tests of this process have changed flags of V8.
-  const isTaken = `const { readFileSync } = require('node:fs')
-    const path = process.argv[1]
-    const { cachedDataRejected } = new vm.Script(readFileSync(path, 'utf8'), { cachedData: readFileSync(path + '.code') })
-    process.stdout.write(String(!cachedDataRejected))`
+  const looking = `const { readFileSync } = require('node:fs')
+    const [, path] = process.argv
+    const [source, cachedData] = [readFileSync(path, 'utf8'), readFileSync(path + '.code')]
+    const isTaken = !new vm.Script(source, { cachedData }).cachedDataRejected
+    const hasRun = cachedData.length > 1.2 * new vm.Script(source).createCachedData().length
+    process.stdout.write(JSON.stringify({ isTaken, hasRun }))`
   for (const name of names) {
-    const taken = execFileSync(process.execPath, ['-e', isTaken, join(bundles, name)], { env: {}, encoding: 'utf8' })
-    t.equal(taken, 'true', name)
+    const seen = execFileSync(process.execPath, ['-e', looking, join(bundles, name)], { env: {}, encoding: 'utf8' })
+    const hasRun = /^(program|life|partition|query|courier|front-end)\./.test(name)
+    t.same(JSON.parse(seen), { isTaken: true, hasRun }, name)
   }
   t.end()
 })

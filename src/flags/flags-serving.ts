@@ -97,7 +97,7 @@ export const servingFlags = named({
     'partitions of a new data folder; an existing one keeps its number',
   ),
   dbPoolSize: storage.value(integer(1, 10000), 10, 'read handles of each partition', 'ORION_MONGO_POOL_SIZE'),
-  dbSizeMax_MiB: storage.value(integer(16, 16_777_216), 65536, 'largest size of a partition on disk, in MiB'),
+  dbSizeMax_MiB: storage.value(integer(16, 8_388_608), 65536, 'largest size of a partition on disk, in MiB'),
   expirationSweep_s: storage.value(integer(1, 3600), 60, 'seconds between two removals of entities that have expired'),
   dbFreeMin_MiB: storage.value(
     integer(0, 1_048_576),

@@ -16,7 +16,7 @@ export function startLine(options: Options, partitions: number): readonly [text:
   const { version, git_hash } = versionFacts
   const address = localIp ?? 'all addresses'
   const parts = [
-    ...[address, dbPath, partitionsText(partitions)],
+    ...[address, dbPath, numberOf(partitions, 'partition')],
     `updates ${writeConcern === 1 ? 'on disk' : 'in memory'} before their answer`,
     ...(adminPort === undefined ? [] : [`management on port ${adminPort} of ${adminIp}`]),
   ]
@@ -26,7 +26,7 @@ export function startLine(options: Options, partitions: number): readonly [text:
 
 /** The line of life of a broker that is ready [management 12.1]. */
 export function readyText({ dbPath }: Options, { port, partitions }: Ready): string {
-  return `Rigel ${versionFacts.version} is ready on port ${port} (${partitionsText(partitions)}, ${dbPath})`
+  return `Rigel ${versionFacts.version} is ready on port ${port} (${numberOf(partitions, 'partition')}, ${dbPath})`
 }
 
 /** The text that a broker prints on a terminal when it is ready: version, addresses, safety settings, how to stop it. */
@@ -36,7 +36,7 @@ export function announcement(options: Options, { port, partitions }: Ready): str
     ['address', addressOf(options, port)],
     ...(options.noConsole ? [] : [['console', `${managementOrigin(options, port)}/console`]]),
     ['reference', `${shownOrigin(options, options.localIp, port)}/docs`],
-    ['data', `${dbPath}, ${partitionsText(partitions)}`],
+    ['data', `${dbPath}, ${numberOf(partitions, 'partition')}`],
     ['updates', writeConcern === 1 ? 'on disk before their response' : 'on disk within 50 ms of their response'],
     ...(notifications.simulated ? [['notifications', 'simulated: nothing is sent']] : []),
     [
@@ -47,10 +47,6 @@ export function announcement(options: Options, { port, partitions }: Ready): str
   ]
   const table = rows.map(([name = '', text]) => `  ${name.padEnd(13)} ${text}`)
   return [`Rigel ${versionFacts.version} is ready. Ctrl-C ends it.`, ...table, ''].join('\n')
-}
-
-function partitionsText(partitions: number): string {
-  return numberOf(partitions, 'partition')
 }
 
 function addressOf(options: Options, port: number): string {

@@ -1,4 +1,5 @@
 import { numberOf } from '../number-of.js'
+
 /** The parts of the broker that an orderly end ends one by one. Comments say what holds once a part has ended. */
 export type Ending =
   /** Expired entities are no longer removed. */

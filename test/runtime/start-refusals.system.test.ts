@@ -90,9 +90,9 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'maps for which no address space is large enough',
-    flags: ['-partitions', '2', '-dbSizeMax', '16777216'],
+    flags: ['-partitions', '3', '-dbSizeMax', '8388608'],
     code: 3,
-    message: /"FATAL".*the address space has no room for 3 maps of 33570816 MiB: lower -dbSizeMax/,
+    message: /"FATAL".*the address space has no room for 4 maps of 16793600 MiB: lower -dbSizeMax/,
   },
   {
     what: 'maps for which the limit of the address space is too low',

@@ -30,22 +30,22 @@ const wrong: readonly (readonly [keyof typeof commands, readonly string[], RegEx
   ['export', [], /needs a file/],
   ['export', ['FILE', '--kind', 'things'], /--kind: 'things'/],
   ['export', ['FILE', '--url', 'nowhere'], /--url: 'nowhere' is no URL/],
-  ['export', ['FILE', '-dbSizeMax', 'large'], /-dbSizeMax: 'large' is not an integer from 16 to 16777216/],
-  ['export', ['FILE', '-dbSizeMax', '16777217'], /-dbSizeMax: '16777217' is not an integer from 16 to 16777216/],
+  ['export', ['FILE', '-dbSizeMax', 'large'], /-dbSizeMax: 'large' is not an integer from 16 to 8388608/],
+  ['export', ['FILE', '-dbSizeMax', '8388609'], /-dbSizeMax: '8388609' is not an integer from 16 to 8388608/],
   ['export', ['FILE', '--url', 'http://localhost', '-dbPath', 'data'], /--url means a broker, -dbPath a folder/],
   ['import', [], /needs a file/],
   ['import', ['FILE', '--orion', 'DUMP'], /takes either a file or --orion/],
   ['import', ['FILE', '--on-conflict', 'ask'], /--on-conflict: 'ask' is none of/],
   ['import', ['FILE', '-partitions', '0'], /-partitions: '0' is not an integer from 1 to 256/],
   ['import', ['FILE', '-partitions', '257'], /-partitions: '257' is not an integer from 1 to 256/],
-  ['import', ['FILE', '-dbSizeMax', '15'], /-dbSizeMax: '15' is not an integer from 16 to 16777216/],
+  ['import', ['FILE', '-dbSizeMax', '15'], /-dbSizeMax: '15' is not an integer from 16 to 8388608/],
   ['import', ['FILE', '-dbSizeMax', '-1'], /-dbSizeMax/],
   ['import', ['FILE', '--url', 'nowhere'], /--url: 'nowhere' is no URL/],
   ['import', ['FILE', '--url', 'http://localhost', '-partitions', '2'], /--url means a broker, -partitions a folder/],
   ['reshard', [], /needs -partitions N/],
   ['reshard', ['-partitions', 'two'], /-partitions: 'two' is not an integer from 1 to 256/],
   ['reshard', ['-partitions', '257'], /-partitions: '257' is not an integer from 1 to 256/],
-  ['reshard', ['-partitions', '2', '-dbSizeMax', '0'], /-dbSizeMax: '0' is not an integer from 16 to 16777216/],
+  ['reshard', ['-partitions', '2', '-dbSizeMax', '0'], /-dbSizeMax: '0' is not an integer from 16 to 8388608/],
 ]
 
 test('a wrong command line ends with 2, and nothing is made', async (t) => {
@@ -76,7 +76,7 @@ test('an unknown option, a word too many and a missing value end with 2, and hel
 
 test('the help of a command names the values that its options share with the flags of the broker', async (t) => {
   for (const name of ['export', 'import', 'reshard'] as const) {
-    t.match((await ran(commands[name], ['--help'])).output, /-dbSizeMax MIB .*, 16 to 16777216 \(65536\)\n/, name)
+    t.match((await ran(commands[name], ['--help'])).output, /-dbSizeMax MIB .*, 16 to 8388608 \(65536\)\n/, name)
   }
   t.match((await ran(commands.restore, ['--help'])).output, /-dbPath FOLDER .* \(\.\/rigel-data\);/)
   for (const name of ['import', 'reshard'] as const) {

@@ -16,7 +16,6 @@ interface TypeSum {
 /** Adds up the counts of several paths and partitions [context 9]. */
 export class TypeSums {
   readonly #types = new Map<EntityType, TypeSum>()
-  readonly #sums: TypeSum[] = []
   #bytes = 0
 
   /** The approximate memory of types and names. */
@@ -45,7 +44,7 @@ export class TypeSums {
    */
   *texts(isDetailed = false): Steps<readonly string[]> {
     const texts = new SummaryTexts()
-    for (const { type, entities, names } of yield* sortedInSteps(this.#sums, untypedLast)) {
+    for (const { type, entities, names } of yield* sortedInSteps([...this.#types.values()], untypedLast)) {
       let part = texts.begin(type, entities, isDetailed)
       for (const name of yield* sortedInSteps([...names.keys()], compareBytes)) {
         if (texts.isFull) {
@@ -72,7 +71,6 @@ export class TypeSums {
   #begin(type: EntityType): TypeSum {
     const sum: TypeSum = { type, entities: 0, names: new Map() }
     this.#types.set(type, sum)
-    this.#sums.push(sum)
     this.#bytes += entry_bytes + type.length
     return sum
   }

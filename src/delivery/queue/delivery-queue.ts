@@ -7,12 +7,13 @@ import type { Milliseconds, Nanoseconds } from '../../time.js'
 import { AttemptRecords } from './attempt-records.js'
 import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './courier-protocol.js'
 import { DeliveryRecords, type RecordsParts } from './delivery-records.js'
+import { EndedSubscriptions } from './ended-subscriptions.js'
 import type { QueuedNotice } from './notice-list.js'
 import type { OutboxNumber } from './outboxes.js'
 import type { Accepted, AttemptOutcome, Unsendable } from './outgoing.js'
 import { ReceiverRecords, receiverPage } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
-import { type EndedNotice, LargestFirst, Recipients, type RecipientsParts } from './recipients.js'
+import { LargestFirst, Recipients, type RecipientsParts } from './recipients.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
 export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready' | 'isTried'>, RecordsParts {
@@ -49,7 +50,7 @@ export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready' | 'isT
  *
  * The parts: `SubscriptionQueue` has the order and the pauses of one subscription, with one notice of each ordering key under
  * way; `Recipients` has the queues and the sums that limits are about; `ReceiverTurns` shares the attempts among receivers;
- * `DeliveryRecords` has the delivery stats and the pending acks.
+ * `DeliveryRecords` has the delivery stats and the pending acks; `EndedSubscriptions` has what leaves with its subscription later.
  */
 export class DeliveryQueue {
   readonly records: DeliveryRecords
@@ -65,8 +66,7 @@ export class DeliveryQueue {
   readonly #loading = new Set<OutboxNumber>()
   /** Subscriptions named by moved outboxes but not known here, with the time of reading. */
   readonly #unknownSince = new Map<SubscriptionId, number>()
-  /** Subscriptions that have ended, with notices that have not left yet. */
-  readonly #leaving = new Set<Leaving>()
+  readonly #ended: EndedSubscriptions
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
@@ -77,6 +77,10 @@ export class DeliveryQueue {
       isTried: (id, outbox, number) => this.records.isTried(id, outbox, number),
     })
     this.#turns = new ReceiverTurns(parts.limits)
+    this.#ended = new EndedSubscriptions((id, left) => {
+      for (const _ of left) parts.meter.left('ended')
+      this.records.ended(id, left)
+    })
   }
 
   /**
@@ -113,7 +117,7 @@ export class DeliveryQueue {
     for (const queue of this.#recipients.filled) {
       this.#recipients.forgotten(queue, outbox, queue.forget(outbox))
     }
-    for (const { lost } of this.#leaving) lost.add(outbox)
+    this.#ended.forget(outbox)
     this.records.forget(outbox)
     this.check()
   }
@@ -166,33 +170,11 @@ export class DeliveryQueue {
 
   /** A subscription has ended: its stats leave, and all its notices, of which the next sweeps take what is too much for now. */
   end(id: SubscriptionId): void {
-    const notices = this.#recipients.end(id)[Symbol.iterator]()
+    const notices = this.#recipients.end(id)
     this.records.ended(id, [])
     this.attemptRecords.forget(id)
-    this.#leaving.add({ id, notices, lost: new Set() })
-    this.#leave(endedAtOnce)
-  }
-
-  /** At most so many notices of subscriptions that have ended leave; gives how many more might. */
-  #leave(most: number): number {
-    let left = most
-    for (const leaving of this.#leaving) {
-      const { id, notices, lost } = leaving
-      const gone: EndedNotice[] = []
-      for (; left > 0; left -= 1) {
-        const { done, value } = notices.next()
-        if (done) {
-          this.#leaving.delete(leaving)
-          break
-        }
-        if (lost.has(value.outbox)) continue
-        gone.push(value)
-        this.#parts.meter.left('ended')
-      }
-      if (gone.length > 0) this.records.ended(id, gone)
-      if (left === 0) break
-    }
-    return left
+    this.#ended.add(id, notices)
+    this.#ended.leave(endedAtOnce)
   }
 
   /** A subscription has expired: what waits leaves, in steps, and what is under way does unless it is accepted. */
@@ -325,7 +307,7 @@ export class DeliveryQueue {
     let oldest_ms: number | undefined
     let withheld = 0
     this.#endUnknown(at_ms)
-    let left = this.#leave(droppedAtOnce)
+    let left = this.#ended.leave(droppedAtOnce)
     for (const queue of this.#recipients.filled) {
       queue.order.reopen()
       // On hold, an undecided change may extend it.
@@ -512,14 +494,6 @@ const droppedAtOnce = 512
 
 /** Notices that leave at once with their subscription: many subscriptions may end in one turn. */
 const endedAtOnce = 64
-
-/** A subscription that has ended, with its notices that have not left yet. */
-interface Leaving {
-  readonly id: SubscriptionId
-  readonly notices: Iterator<EndedNotice, unknown>
-  /** Outboxes that are another node's now: what they hold does not leave here. */
-  readonly lost: Set<OutboxNumber>
-}
 
 /** Takes at most so many steps; gives how many more it might have taken. */
 function stepsLeft(steps: Steps<void>, most: number): number {

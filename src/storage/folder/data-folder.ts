@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { systemFaultText } from '../../faults.js'
+import { numberOf } from '../../number-of.js'
 import { err, ok, type Result } from '../../result.js'
 import { type NeededSpace, noSpaceFor } from '../environment/address-space.js'
 import { restoreCheckpoint } from '../environment/checkpoint.js'
@@ -161,7 +162,7 @@ async function openedFolder(path: string, settings: FolderSettings): Promise<Res
   const { partitions } = format.value
   if (settings.partitions !== undefined && settings.partitions !== partitions) {
     return err({
-      reason: `${path} was made with ${partitions} ${partitions === 1 ? 'partition' : 'partitions'} and keeps that number: start without -partitions, or give it ${settings.partitions} with rigel reshard`,
+      reason: `${path} was made with ${numberOf(partitions, 'partition')} and keeps that number: start without -partitions, or give it ${settings.partitions} with rigel reshard`,
     })
   }
   const impossible = noSpaceForAll(partitions, settings.maps)
