@@ -1,7 +1,16 @@
 // Keeps beside each bundle of the program what V8 compiles of it: all that a short run of the program has called.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +25,7 @@ const running = ['program', 'life', 'partition', 'query', 'courier', 'front-end'
 const withoutSettings = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(RIGEL_|ORION_|NODE_OPTIONS$)/.test(name)),
 )
+const ofThread = /\.\d+\.code(\.draft)?$/
 const limit_ms = 30_000
 const look_ms = 20
 
@@ -29,7 +39,8 @@ export async function keepCode(program) {
     process.stderr.write(`What a start compiles was not kept, so that each start takes longer: ${fault.message}\n`)
   } finally {
     rmSync(data, { recursive: true, force: true })
-    rmSync(join(bundles, 'keep'), { force: true })
+    const isLeft = (file) => file === 'keep' || ofThread.test(file)
+    for (const file of readdirSync(bundles).filter(isLeft)) rmSync(join(bundles, file))
   }
   for (const file of readdirSync(bundles).filter((name) => name.endsWith('.cjs'))) compile(join(bundles, file))
 }
@@ -63,12 +74,26 @@ async function runOnce(main, data, bundles) {
     )
     await use(url)
     writeFileSync(join(bundles, 'keep'), '')
-    await until(() => running.every((name) => existsSync(join(bundles, `${name}.cjs.code`))))
+    await until(() => running.every((name) => isKept(codesOf(bundles, name))))
   } finally {
     broker.kill()
     await exit
   }
+  for (const name of running) {
+    // Several threads run the same bundle, and not all of them do everything: of two query threads, one may have had no query.
+    const [{ path }] = codesOf(bundles, name).sort((a, b) => b.size - a.size)
+    renameSync(path, join(bundles, `${name}.cjs.code`))
+  }
 }
+
+/** What the threads of a bundle have kept; the file of one that has not done so yet is empty. */
+function codesOf(bundles, name) {
+  return readdirSync(bundles)
+    .filter((file) => file.startsWith(`${name}.cjs.`) && ofThread.test(file) && !file.endsWith('.draft'))
+    .map((file) => ({ path: join(bundles, file), size: statSync(join(bundles, file)).size }))
+}
+
+const isKept = (codes) => codes.length > 0 && codes.every(({ size }) => size > 0)
 
 /** What nearly every broker is asked for. */
 async function use(url) {
