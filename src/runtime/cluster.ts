@@ -125,6 +125,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       transfer: [port2],
       far: logOperations,
       offered: methodsOf(this.#events(), logEvents),
+      begins: () => measures.beats.begins(measures.beats.rows - 1),
     })
     this.#thread.ended.catch((fault: unknown) =>
       parts.fatal(`the thread of the cluster's log failed: ${String(fault)}`),

@@ -198,6 +198,7 @@ export class Core {
       writing: this.#ownWriting(),
       positions: this.#cluster?.nodes.outboxes,
       courierHeap_MiB: this.#heaps.courier_MiB,
+      courierBegins: this.#measures.threadBegins('courier', 0),
       partitions: this.#partitions,
       state: (query) => this.#frontEnd.state(query),
       everywhere: cluster && (() => this.#coordinated.everywhere()),
@@ -452,6 +453,7 @@ export class Core {
       events,
       feeds: this.#frontEnd.feeds,
       registrations: this.#services.registry.index,
+      begins: this.#measures.threadBegins('frontEnd', task.frontEnd),
       started: (far, ended) => {
         this.#registryFeed.add(far.registrations, ended)
         this.#partitions.add(far)
@@ -484,7 +486,12 @@ export class Core {
     const nodes = this.#cluster?.nodes
     const position = nodes && numbered(nodes.positions, partition)
     const awaitsOwner = nodes?.reads === 'confirmed'
-    return { task: { ...task, logLink, position, awaitsOwner }, transfer, heap_MiB: this.#heaps.partition_MiB }
+    return {
+      task: { ...task, logLink, position, awaitsOwner },
+      transfer,
+      heap_MiB: this.#heaps.partition_MiB,
+      begins: this.#measures.threadBegins('partition', partition),
+    }
   }
 }
 

@@ -38,6 +38,8 @@ interface RunningDeliveryParts {
   readonly writing: LoggedParts['writing']
   readonly positions: CourierTask['positions']
   readonly courierHeap_MiB: number
+  /** See `LinkedThread`. */
+  readonly courierBegins: () => () => void
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
   readonly state: StateParts['state']
   readonly everywhere: Everywhere | undefined
@@ -206,7 +208,7 @@ export class RunningDelivery {
   }
 
   #launch(begun: CourierStart): Launch<Task> {
-    const { plan, options, folder, positions, courierHeap_MiB, log } = this.#parts
+    const { plan, options, folder, positions, courierHeap_MiB, courierBegins, log } = this.#parts
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
     const recipients = packedRecipients([...this.subscriptions.recipients(), ...this.registry.recipients()])
@@ -225,6 +227,7 @@ export class RunningDelivery {
       },
       transfer: [port2],
       heap_MiB: courierHeap_MiB,
+      begins: courierBegins,
     }
   }
 }

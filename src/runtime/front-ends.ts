@@ -29,6 +29,8 @@ interface ThreadSurroundings {
   readonly feeds: Feeds
   /** Copied when the thread is started. */
   readonly registrations: RegistrationIndex
+  /** See `LinkedThread`. */
+  readonly begins: () => () => void
   /** Told when the thread is started, before it accepts; `ended` settles when it has ended. */
   readonly started: (far: FrontOperations, ended: Promise<void>) => void
   /** Gets the reason why the thread has died. */
@@ -51,7 +53,7 @@ export class FrontEnds implements FrontChanges {
 
   /** Starts a front end in a thread of its own; resolves when it accepts. */
   async start(task: FrontEndTask, surroundings: ThreadSurroundings): Promise<FrontOperations> {
-    const { events, registrations, started, fatal } = surroundings
+    const { events, registrations, begins, started, fatal } = surroundings
     const [log, feeds] = [new MessageChannel(), new MessageChannel()]
     surroundings.log.take(log.port1)
     serveFeeds(feeds.port1, surroundings.feeds)
@@ -61,6 +63,7 @@ export class FrontEnds implements FrontChanges {
       transfer: [log.port2, feeds.port2],
       far: frontOperations,
       offered: methodsOf(events, frontEvents),
+      begins,
     })
     const { far, ended } = thread
     started(far, ended)

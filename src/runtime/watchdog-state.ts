@@ -6,6 +6,7 @@ export interface LookedAt {
   /** The system's number of the thread; it changes when a thread has ended and another one took its row. */
   readonly thread: number
   /** See `ThreadBeat`. */
+  readonly isBeginning: boolean
   readonly beats: bigint
   readonly writingSince: Nanoseconds
   /** Whether the system still has the thread. */
@@ -45,6 +46,8 @@ export interface WatchdogLimits {
   /** How often threads are looked at. */
   readonly interval: Nanoseconds
   readonly silence: Nanoseconds
+  /** How much longer a thread may be silent that loads its program: how long it waits for a processor is not known. */
+  readonly beginning: Nanoseconds
 }
 
 /**
@@ -65,7 +68,7 @@ export function looked(
   { looked: before, watched }: WatchdogState,
   at: Nanoseconds,
   threads: readonly LookedAt[],
-  { interval, silence }: WatchdogLimits,
+  { interval, silence, beginning }: WatchdogLimits,
 ): { readonly state: WatchdogState; readonly standStill: StandStill | undefined } {
   const gap = before === undefined ? 0n : at - before
   const counted = gap > 2n * interval ? 0n : gap
@@ -75,7 +78,7 @@ export function looked(
     if (!thread.isThere && thread.writingSince === 0n) continue
     const seen = after(watched.get(thread.row), thread, counted)
     next.set(thread.row, seen)
-    standStill ??= standingStill(thread, seen, silence)
+    standStill ??= standingStill(thread, seen, thread.isBeginning ? silence + beginning : silence)
   }
   return { state: { looked: at, watched: next }, standStill }
 }

@@ -134,6 +134,20 @@ for (const { name, slow, long_ms } of [
 }
 
 meanwhile(
+  'a front end that stands still while it loads its program ends a broker that is ready, with a reason',
+  async (t) => {
+    const { broker, opening } = await withSlowDisk(t, { part: 'front-end.cjs', isMain: false })
+    opening(1_000_000)
+    await broker.run()
+    t.equal((await broker.send('GET', '/v2/entities/Tank')).status, 200, 'the other front end serves')
+    t.equal(await broker.ended(), 'SIGKILL')
+    t.match(broker.output, /"lvl":"FATAL".*front end 1 has not answered for 3\d s/)
+    opening(0)
+    await runsAgain(t, broker)
+  },
+)
+
+meanwhile(
   'a partition whose memory ends inside a write transaction ends the process with a reason, and nothing is lost',
   async (t) => {
     const folder = t.testdir()

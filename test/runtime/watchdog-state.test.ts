@@ -10,10 +10,10 @@ import { Random } from '../replica/schedule.js'
 import { runs } from '../runs.js'
 
 const second = 1_000_000_000n
-const limits = { interval: second, silence: 30n * second }
+const limits = { interval: second, silence: 30n * second, beginning: 30n * second }
 
 /** What a look finds of a thread that runs, is watched, and writes nothing. */
-const running: LookedAt = { row: 1, thread: 100, beats: 1n, writingSince: 0n, isThere: true, waited: 0n }
+const running: LookedAt = { row: 1, thread: 100, isBeginning: false, beats: 1n, writingSince: 0n, isThere: true, waited: 0n }
 
 /** Looks each second, or after what `gaps_s` says; gives the first one that found a thread standing still. */
 function lookedEach(count: number, found: (look: number) => Partial<LookedAt>, gap_s = (_look: number): number => 1) {
@@ -83,6 +83,19 @@ test('a thread that has ended is watched no more, unless it has ended inside a w
     beats: BigInt(Math.min(look, 18)),
   })
   t.match(lookedEach(100, ended), { look: 48, why: 'endedWriting' })
+})
+
+test('a thread that loads its program may be silent for longer, and begins anew when it shows its first beat', async (t) => {
+  const beginning = { isBeginning: true, thread: 0, waited: undefined }
+  t.match(
+    lookedEach(200, () => beginning),
+    { look: 60, row: 1, why: 'silent', duration: 60n * second },
+  )
+  t.match(
+    lookedEach(200, (look) => (look < 50 ? beginning : {})),
+    { look: 80, duration: limits.silence },
+    'what has begun stands still',
+  )
 })
 
 test('a thread in the place of another one begins anew', async (t) => {

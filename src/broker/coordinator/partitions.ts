@@ -27,6 +27,8 @@ export interface FrontEndLink {
 export interface Launch<Task> {
   readonly task: Task
   readonly transfer: readonly TransferListItem[]
+  /** See `LinkedThread`. */
+  readonly begins?: () => () => void
   /** The limit of its heap; by default as large as Node allows. */
   readonly heap_MiB?: number
 }

@@ -238,6 +238,11 @@ export class Measures {
     }
   }
 
+  /** Watches a thread when it is started, until what that gives is called: see `ThreadBeats`. */
+  threadBegins(kind: ThreadKind, number: number): () => () => void {
+    return () => this.beats.begins(rowOf(this.threads, kind, number))
+  }
+
   /** All threads with beats, with their names in log lines. */
   get beating(): readonly { readonly row: number; readonly name: string }[] {
     const threads = threadsOf(this.threads).map(({ kind, number, row }) => ({ name: threadNames[kind](number), row }))

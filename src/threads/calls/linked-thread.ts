@@ -14,6 +14,8 @@ interface ThreadSettings<Task, Far extends object> {
   readonly far: Operations<Far>
   /** The methods offered to the thread. */
   readonly offered: Methods
+  /** Told when the thread is started; what it gives is called when the thread has ended. */
+  readonly begins?: () => () => void
 }
 
 /** Batches live for a turn: room for several of them keeps short-lived objects from being copied repeatedly. */
@@ -35,7 +37,7 @@ export class LinkedThread<Task extends object, Far extends object> {
   #isGone = false
   #hasDied = false
 
-  constructor({ entry, task, transfer = [], heap_MiB, far, offered }: ThreadSettings<Task, Far>) {
+  constructor({ entry, task, transfer = [], heap_MiB, far, offered, begins }: ThreadSettings<Task, Far>) {
     this.#pool = new Piscina({
       filename: entry.href,
       // With a minimum of one, the pool would replace a dead thread by another that nobody uses, and Node aborts the process when
@@ -59,6 +61,7 @@ export class LinkedThread<Task extends object, Far extends object> {
     parking.port1.unref()
     const link = new ThreadLink<Far>({ port: port1, far, offered, answersFaults: true })
     this.far = link.far
+    const ends = begins?.()
     const running: Promise<unknown> = Promise.race([
       this.#endBeforeTask(),
       this.#pool.run(
@@ -72,6 +75,7 @@ export class LinkedThread<Task extends object, Far extends object> {
     })
     const gone = (why: unknown): void => {
       this.#isGone = true
+      ends?.()
       link.gone(why)
     }
     // A caller that waits for the end gets the failure; without one it must not become an unhandled rejection.

@@ -2,11 +2,14 @@ import { readlinkSync } from 'node:fs'
 import { StartGivenUp } from '../../faults.js'
 import type { Nanoseconds } from '../../time.js'
 
-const isWatchedCell = 0
+const stageCell = 0
 const beatsCell = 1
 const threadCell = 2
 const writingCell = 3
 const cells = 4
+
+/** What is in the first cell of a row: nobody is watched, a thread that loads its program, or one that shows beats. */
+const stages = { none: 0n, begins: 1n, runs: 2n } as const
 
 /** How often the event loop of a thread shows a beat. */
 const beat_ms = 1000
@@ -14,6 +17,8 @@ const beat_ms = 1000
 /** The signs of life of a thread. */
 export interface ThreadBeat {
   readonly isWatched: boolean
+  /** Whether it still loads its program: it was started, and has shown no beat. */
+  readonly isBeginning: boolean
   /** Counts up while the thread returns to its event loop, or waits in an allowed way. */
   readonly beats: bigint
   /** The system's number of the thread; 0 where that is unknown. */
@@ -47,12 +52,21 @@ export class ThreadBeats {
   }
 
   of(row: number): ThreadBeat {
+    const stage = this.#cell(row, stageCell)
     return {
-      isWatched: this.#cell(row, isWatchedCell) === 1n,
+      isWatched: stage !== stages.none,
+      isBeginning: stage === stages.begins,
       beats: this.#cell(row, beatsCell),
       thread: Number(this.#cell(row, threadCell)),
       writingSince: this.#cell(row, writingCell),
     }
+  }
+
+  /** Watches a thread that the calling one starts, until it ends: the starter calls what this gives when it has. */
+  begins(row: number): () => void {
+    this.#put(row, threadCell, 0n)
+    this.#put(row, stageCell, stages.begins)
+    return () => this.#put(row, stageCell, stages.none)
   }
 
   /** Watches the calling thread from now on, until it ends or the function that this gives is called. */
@@ -60,12 +74,12 @@ export class ThreadBeats {
     this.#put(row, threadCell, BigInt(ownThread()))
     this.#put(row, writingCell, 0n)
     this.beat(row)
-    this.#put(row, isWatchedCell, 1n)
+    this.#put(row, stageCell, stages.runs)
     const timer = setInterval(() => this.beat(row), beat_ms).unref()
     const stop = (): void => {
       clearInterval(timer)
       process.off('exit', stop)
-      this.#put(row, isWatchedCell, 0n)
+      this.#put(row, stageCell, stages.none)
     }
     // A thread's exit event also comes when an exception ends it.
     process.once('exit', stop)
