@@ -13,7 +13,15 @@ const second = 1_000_000_000n
 const limits = { interval: second, silence: 30n * second, beginning: 30n * second }
 
 /** What a look finds of a thread that runs, is watched, and writes nothing. */
-const running: LookedAt = { row: 1, thread: 100, isBeginning: false, beats: 1n, writingSince: 0n, isThere: true, waited: 0n }
+const running: LookedAt = {
+  row: 1,
+  thread: 100,
+  isBeginning: false,
+  beats: 1n,
+  writingSince: 0n,
+  isThere: true,
+  waited: 0n,
+}
 
 /** Looks each second, or after what `gaps_s` says; gives the first one that found a thread standing still. */
 function lookedEach(count: number, found: (look: number) => Partial<LookedAt>, gap_s = (_look: number): number => 1) {
