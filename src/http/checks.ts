@@ -67,8 +67,25 @@ export function checkTarget(rules: CheckRules, head: Head): Result<readonly Path
     return err(errorResponse(target.kind, 414, 'the request target is too long'))
   }
   if (!target.clean) return err(errorResponse(target.kind, 400, 'invalid character in URI'))
+  const long = longHeader(head)
+  if (long !== undefined) return err(errorResponse(target.kind, 400, long))
   const used = interfaceOf(rules.interfaces, target.kind)
   return used === undefined ? ok([]) : used.parseServicePaths(single(headers['fiware-servicepath']), head.verb)
+}
+
+/** The most characters of headers that are stored with each notification, and sent on with it, and with each forwarded request. */
+const correlatorMost = 1024
+const tokenMost = 8192
+
+function longHeader({ headers, correlator }: Head): string | undefined {
+  return (
+    lengthFault('Fiware-Correlator', correlator, correlatorMost) ??
+    lengthFault('X-Auth-Token', single(headers['x-auth-token']) ?? '', tokenMost)
+  )
+}
+
+function lengthFault(name: string, { length }: string, most: number): string | undefined {
+  return length > most ? `${name} length: ${length}, max length supported: ${most}` : undefined
 }
 
 /** Checks 5 to 16, which need to know how long the body is [management 11.4]. */

@@ -468,6 +468,15 @@ test('what takes too long to compose is refused, and nothing of it is kept', asy
   successOf(await registry.register(registrationRequest()))
 })
 
+test('what notifications repeat of a registration counts as well', async (t) => {
+  const limits = { registrationsMax: 100_000, subscriptionsMax: 100_000 }
+  const { registry, metadata } = openRegistry(t.testdir(), { limits })
+  t.teardown(() => metadata.close())
+  for (let count = 0; count < 17; count += 1) successOf(await registry.subscribe(listening()))
+  const long = registrationRequest({ correlator: 'c'.repeat(2 ** 20) })
+  t.same(await registry.register(long), { ok: false, error: { kind: 'noticesFull' } })
+})
+
 test('a registration is refused whose notifications would take too much, and nothing of it is kept', async (t) => {
   const limits = { registrationsMax: 100_000, subscriptionsMax: 100_000 }
   const { registry, metadata } = openRegistry(t.testdir(), { limits })

@@ -152,6 +152,19 @@ test('HTTP/1.0 needs no host and is closed after the response', async (t) => {
   t.equal(bodyOf(response), '{"ok":true}')
 })
 
+test('headers that are stored with each notification have a limit of their own', async (t) => {
+  const { talk } = await givenFrontEnd(t)
+  for (const [name, most] of [
+    ['Fiware-Correlator', 1024],
+    ['X-Auth-Token', 8192],
+  ] as const) {
+    t.equal(statusOf(await talk(get('/v1/echo/a', `${name}: ${'x'.repeat(most)}`))), 200)
+    const refused = await talk(get('/v1/echo/a', `${name}: ${'x'.repeat(most + 1)}`))
+    const details = `${name} length: ${most + 1}, max length supported: ${most}`
+    t.same(JSON.parse(bodyOf(refused)), { orionError: { code: '400', reasonPhrase: 'Bad Request', details } })
+  }
+})
+
 test('a head that is too long is 431, a long target 414, and so are more than 200 headers', async (t) => {
   const { talk } = await givenFrontEnd(t, { connectionMemory_KiB: 4 })
   const long = await talk(get('/version', `X-Filler: ${'a'.repeat(5000)}`))

@@ -131,7 +131,12 @@ test('a body that is rendered later, from what is stored, is the one that the tu
 })
 
 /** Matches a change of an entity with this value with subscriptions, each of which has its own template. */
-function matched(held: Value, template: (order: number) => HttpTemplate, count: number): readonly NewNotice[] {
+function matched(
+  held: Value,
+  template: (order: number) => HttpTemplate,
+  count: number,
+  origin: Partial<Cause['origin']> = {},
+): readonly NewNotice[] {
   const matcher = new Matcher({
     ...{ legacyBody: shortBody, message: renderer, holds: conditionEvaluator(parts), expressions: parts.expressions },
     ...{ log: silentLog, memory_bytes: 10_000 },
@@ -140,7 +145,7 @@ function matched(held: Value, template: (order: number) => HttpTemplate, count: 
     const target = { kind: 'http', timeout_ms: 0, custom: template(order) } as const
     matcher.put(nth(order, { terms: termsWith({ target }) }))
   }
-  matcher.match(changeTo(held), cause)
+  matcher.match(changeTo(held), { ...cause, origin: { ...cause.origin, ...origin } })
   return matcher.notices
 }
 
@@ -172,6 +177,14 @@ test('a long value that many subscriptions hear of is logged and stored once, an
       'another replica reads the same',
     )
   }
+})
+
+test('a long token that many subscriptions pass on is logged once for most of them, however short their bodies are', async (t) => {
+  const token = 'x'.repeat(8000)
+  const notices = matched('short', () => ({ payload: '${a}' }), 1000, { token })
+  t.equal(notices.filter((notice) => 'body' in notice).length, 9)
+  const record = encodeSections(noticeSections(notices.map(noticeWrite)))
+  t.ok(record.length < 50 * token.length, `${record.length} bytes`)
 })
 
 test('short bodies are rendered in the turn, unless their templates take many steps together', async (t) => {

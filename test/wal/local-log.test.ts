@@ -91,6 +91,18 @@ for (const [where, folderOf] of Object.entries(folders)) {
     again.close()
   })
 
+  test(`in ${where}, a record that could not be read as one text is refused, and the log goes on`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder)
+    append(log, 'one')
+    const limit_bytes = 2 ** 28
+    const refused = log.appendSync(nth(1), new Uint8Array(limit_bytes + 1))
+    t.same(refused, { ok: false, error: { kind: 'tooLarge', limit_bytes } })
+    append(log, 'two')
+    t.equal(log.last, 2)
+    log.close()
+  })
+
   test(`in ${where}, no other segment is longer than it may be`, async (t) => {
     const folder = folderOf(t)
     const log = begun(folder)

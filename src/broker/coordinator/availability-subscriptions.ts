@@ -124,6 +124,7 @@ export class AvailabilitySubscriptions {
     const notices: Notice[] = []
     if (origin.ends) return ok(notices)
     let characters = 0
+    const head_characters = origin.correlator.length + (origin.via?.length ?? 0)
     for (const awakened of this.#index.matchesOf(registration, made)) {
       yield
       if (awakened === undefined) continue
@@ -132,7 +133,7 @@ export class AvailabilitySubscriptions {
       this.#parts.log.trace('availability', told)
       for (const notice of yield* this.#notice(subscription, discovery, made, origin, changes)) {
         notices.push(notice)
-        characters += Math.max(leastNotice_characters, notice.body.length)
+        characters += Math.max(leastNotice_characters, head_characters + notice.body.length)
       }
       if (characters > mostNotices_characters) return err({ kind: 'noticesFull' })
     }

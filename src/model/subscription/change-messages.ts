@@ -5,11 +5,16 @@ import type { Notice } from './notice.js'
 import type { StepShare } from './step-share.js'
 import type { Subscription } from './subscription.js'
 
-/** From this sum of characters of long bodies on, the others of a change are rendered when they are sent, not in the turn. */
+/** From this sum of characters of long bodies, with what stands beside each, on, the others of a change are rendered when they are sent, not in the turn. */
 const mostCharacters = 2 ** 16
 
 /** The characters of long bodies, on average: shorter ones are stored as fast as what it takes to render them. */
 const longFrom = 2 ** 10
+
+/** The characters of what each notice repeats of the request that has caused it, unless it is stored once for several. */
+export function headCharacters({ correlator, token, via = '' }: Cause['origin']): number {
+  return correlator.length + token.length + via.length
+}
 
 /** The messages of one change. Each head is rendered once. */
 export class ChangeMessages {
@@ -67,7 +72,7 @@ export class ChangeMessages {
     const body = this.#renderer.body(bodyTermsOf(subscription), this.#change, this.#cause, budget())
     if (!body.ok) return { message: { undeliverable: body.error }, body: '' }
     this.#rendered += 1
-    this.#characters += body.value.length
+    this.#characters += body.value.length + headCharacters(this.#cause.origin)
     return { message, body: body.value }
   }
 }

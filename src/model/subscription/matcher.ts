@@ -5,7 +5,7 @@ import type { Entity } from '../context/entity.js'
 import { rootOf } from '../context/lay.js'
 import type { ExpressionHolder } from '../expression/expressions.js'
 import type { Cause, Change } from './change.js'
-import { ChangeMessages } from './change-messages.js'
+import { ChangeMessages, headCharacters } from './change-messages.js'
 import { advanceClock, lastNotified, Reservations, reserveMoment } from './clocks.js'
 import { expressionsRead } from './expression-texts.js'
 import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
@@ -297,7 +297,7 @@ export class Matcher {
     let characters = 0
     for (const subscription of due) {
       const body = this.#legacyBody(subscription, [entity])
-      characters += body.length
+      characters += body.length + headCharacters(origin)
       if (due.length > 1 && characters > maxRendered_characters) {
         this.#notices.push({ ...common, subscriptions: due.map(({ id }) => id), entity })
         return
@@ -348,7 +348,7 @@ function comesBack({ before }: Change, cause: Cause): boolean {
   return cause.origin.isCustom === true && before?.correlator === rootOf(cause)
 }
 
-/** The most characters of bodies that are rendered and stored for one change with several notices. */
+/** The most characters of bodies, with what stands beside each, that are rendered and stored for one change with several notices. */
 const maxRendered_characters = 4096
 
 type Showing = (subscription: Subscription) => boolean

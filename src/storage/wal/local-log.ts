@@ -30,6 +30,9 @@ export interface OpenedLog {
 
 const defaultSegment_bytes = 2 ** 26
 
+/** What is read of a log has to fit into one text, half of the longest that there can be: a longer record would never be applied. */
+const recordMost_bytes = 2 ** 28
+
 /** How long records wait that are flushed soon. */
 const soon_ms = 50
 
@@ -179,6 +182,7 @@ export class LocalLog implements NotedLog {
   }
 
   #written(expected: LogSequence, bytes: Uint8Array): Appended {
+    if (bytes.length > recordMost_bytes) return err({ kind: 'tooLarge', limit_bytes: recordMost_bytes })
     if (expected !== this.last) return err({ kind: 'fenced', last: this.last })
     const sequence = (expected + 1) as LogSequence
     if (!this.#write(sequence, bytes)) return err({ kind: 'diskFull' })
