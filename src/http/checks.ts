@@ -138,7 +138,9 @@ function checkMediaType(
     const text = 'Content-Type header not used, default application/octet-stream is not supported'
     return errorResponse(target.kind, 415, text)
   }
-  if (isJson(type) || (verb === 'PUT' && isText(type) && used.isOfText(path))) return undefined
+  // An attribute may be called value: what counts is the pattern of a known path.
+  const text = target.route?.resource.pattern ?? path
+  if (isJson(type) || (verb === 'PUT' && isText(type) && used.isOfText(text))) return undefined
   return errorResponse(target.kind, 415, `not supported content type: ${type}`)
 }
 

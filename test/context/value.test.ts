@@ -27,6 +27,7 @@ test('an ISO 8601 date is an instant in seconds, in UTC unless it names its zone
   t.equal(parseDate('2031-03-01T10:30+02:00'), day + 30_600)
   t.equal(parseDate('2031-03-01T10:30-0130'), day + 43_200)
   t.equal(parseDate('2031-03-01T10-02'), day + 43_200)
+  t.equal(parseDate('9999-12-31T23:59:59.999Z'), Date.UTC(10_000, 0) / 1000 - 0.001)
   t.equal(parseDate('2032-02-29'), Date.UTC(2032, 1, 29) / 1000)
 })
 
@@ -52,6 +53,7 @@ test('what is no real date, or not written as one, is none', async (t) => {
     '20310301',
     ' 2031-03-01',
     '2031-03-01T10:30:15.1234567890',
+    '9999-12-31T23:30-01:00',
   ]
   for (const text of texts) t.equal(parseDate(text), undefined, text)
 })

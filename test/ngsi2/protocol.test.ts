@@ -118,6 +118,12 @@ test('the head is checked in the order of every interface [NGSIv2 context 1.4]',
     [400, badRequest('Rigel accepts no payload for GET/DELETE requests')],
     'payload',
   )
+  for (const path of ['/v2/entities/Vat1/attrs/value', '/v2/types/value'])
+    t.strictSame(
+      await raw(broker, 'PUT', path, { 'Content-Type': 'text/plain' }, '7'),
+      [415, media('UnsupportedMediaType', 'not supported content type: text/plain')],
+      'plain text for an attribute of that name',
+    )
   t.strictSame(
     await raw(broker, 'POST', '/v2/tanks', {}),
     [411, media('ContentLengthRequired', 'Zero/No Content-Length in PUT/POST/PATCH request')],

@@ -135,12 +135,15 @@ export type Seconds = number
 const form =
   /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d)(?:(:?)(\d\d)(?:(:?)(\d\d)(?:\.(\d+))?)?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?)?$/
 
+/** The last millisecond of the year 9999. */
+const last_ms = Date.UTC(10_000, 0) - 1
+
 /** The most characters of a date. */
 const maxCharacters = 29
 
 /**
  * Parses an ISO 8601 date, in UTC unless it names its zone; fractions are cut to milliseconds [NGSIv2 context 3.3]. Undefined for
- * anything else: 30 February, a zone without a time, a year before 1900.
+ * anything else: 30 February, a zone without a time, a year before 1900, a moment behind 9999 in UTC.
  */
 export function parseDate(text: string): Seconds | undefined {
   if (text.length > maxCharacters) return undefined
@@ -157,7 +160,9 @@ export function parseDate(text: string): Seconds | undefined {
   if (!new Date(midnight).toISOString().startsWith(`${year}-${month}-${day}`)) return undefined
   const local = Number(hour) * 3600 + Number(minute) * 60 + Number(second)
   const ahead = (Number(zoneHour) * 3600 + Number(zoneMinute) * 60) * (sign === '-' ? -1 : 1)
-  return (midnight + (local - ahead) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))) / 1000
+  const time_ms = midnight + (local - ahead) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))
+  // Its zone may lead beyond the years that have a text of this form.
+  return time_ms > last_ms ? undefined : time_ms / 1000
 }
 
 const expirationName = 'dateExpires'
