@@ -196,6 +196,23 @@ test('the first tick after the conditions were replaced is sent whatever the thr
   t.same([first, await heard(end, 2)], Array(2).fill([[['Tank1', '1']], [['Tank1', '2']]]), 'and no other one is')
 })
 
+test('the restriction of a change is for the first tick that it causes, and for no later one', async (t) => {
+  const client = tenantClient(broker)
+  const end = await FarEnd.listen(t)
+  await client.given({ id: 'Tank1', attributes: [attribute('level', 'percent', '1')] }, tank('Tank2', '2'))
+  const id = await subscribe(client, { reference: end.url() })
+  await heard(end, 1)
+  const scopes = [{ type: 'FIWARE::Filter::!::Existence', value: 'entity::type' }]
+  const notifyConditions = [{ type: 'ONTIMEINTERVAL', condValues: ['PT1S'] }]
+  const change = { subscriptionId: id, restriction: { scopes }, notifyConditions }
+  await client.request('POST', '/v1/updateContextSubscription', change)
+  const [one, two] = [
+    ['Tank1', '1'],
+    ['Tank2', '2'],
+  ]
+  t.same((await heard(end, 3)).slice(0, 3), [[one, two], [one], [one, two]])
+})
+
 test('an entity without type is in initial notifications and ticks, whatever the type of the subscription', async (t) => {
   const client = tenantClient(broker)
   const [onChange, onTime] = [await FarEnd.listen(t), await FarEnd.listen(t)]

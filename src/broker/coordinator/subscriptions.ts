@@ -253,15 +253,15 @@ export class Subscriptions implements SubscriptionService {
 
   change(request: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
     const { scopes, conditions, origin } = request
+    // A restriction is for what the request itself sends [subscriptions 2.2].
+    const restricted = (next: Subscription) => ({ ...next, scopes: scopes ?? next.scopes })
     return this.#replace(
       request,
       ({ subscription }, made) => ok(changed(subscription, request, made)),
       (next, made, { clock }) =>
-        conditions && isActive(next, lastNotified(clock))
-          ? this.#initial({ ...next, scopes: scopes ?? next.scopes }, origin, made)
-          : undefined,
+        conditions && isActive(next, lastNotified(clock)) ? this.#initial(restricted(next), origin, made) : undefined,
       (subscription) => {
-        if (conditions) this.#ticker.put(subscription)
+        if (conditions) this.#ticker.put(restricted(subscription))
       },
     )
   }

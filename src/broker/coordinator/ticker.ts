@@ -23,8 +23,11 @@ interface Clockwork {
   /** By `performance.now()`: when the tick is made. */
   due_ms: number
   timer: NodeJS.Timeout | undefined
-  /** Whether the tick is the first one of its conditions, which is made whatever the throttling [subscriptions 2.2]. */
-  isFirst: boolean
+  /**
+   * Until the first tick of the conditions is over, which is made whatever the throttling, and with the restriction of the
+   * request that it follows [subscriptions 2.2].
+   */
+  first: Pick<Subscription, 'scopes'> | undefined
 }
 
 /** The longest wait of a timer; after it the clock is read and the wait continues. */
@@ -47,8 +50,8 @@ export class Ticker {
     this.#parts = parts
   }
 
-  /** Starts with an immediate tick, or continues one interval after the last tick that was due. */
-  put({ id, interval_ms }: Subscription, ticked?: Milliseconds): void {
+  /** Starts with an immediate tick, which has these scopes, or continues one interval after the last tick that was due. */
+  put({ id, interval_ms, scopes }: Pick<Subscription, 'id' | 'interval_ms' | 'scopes'>, ticked?: Milliseconds): void {
     this.remove(id)
     if (interval_ms === undefined) return
     const time = now()
@@ -56,7 +59,8 @@ export class Ticker {
     // If the clock was set back while the broker was down, the wait is still at most the interval.
     const next = Math.min(due, time + interval_ms) as Milliseconds
     const due_ms = performance.now() + (next - time)
-    this.#clockworks.set(id, { due: next, due_ms, timer: undefined, isFirst: ticked === undefined })
+    const first = ticked === undefined ? { scopes } : undefined
+    this.#clockworks.set(id, { due: next, due_ms, timer: undefined, first })
     this.#wait(id)
   }
 
@@ -112,7 +116,7 @@ export class Ticker {
     const passed_ms = interval_ms * (1 + Math.floor(late_ms / interval_ms))
     clockwork.due_ms += passed_ms
     clockwork.due = after(clockwork.due, passed_ms)
-    clockwork.isFirst = false
+    clockwork.first = undefined
     this.#wait(id)
   }
 
@@ -133,7 +137,8 @@ export class Ticker {
       if (!inForce || !clockwork || !isDue(inForce, clockwork)) return
       const made = clockwork.due
       const { subscription } = inForce
-      const shown = await stateToShow({ ...this.#parts, limit: limit || defaultLimit }, subscription, [])
+      const meant = { ...subscription, ...clockwork.first }
+      const shown = await stateToShow({ ...this.#parts, limit: limit || defaultLimit }, meant, [])
       if (!shown.ok) {
         log.warn('subscriptions:tick', `a timed notification of subscription ${id} was left out: ${shown.error.kind}`)
         return
@@ -164,8 +169,8 @@ export class Ticker {
 }
 
 /** Whether a tick is in the time of the subscription, which makes notifications, and not too soon after the last one. */
-function isDue({ subscription, clock }: SubscriptionInForce, { due, isFirst }: Clockwork): boolean {
+function isDue({ subscription, clock }: SubscriptionInForce, { due, first }: Clockwork): boolean {
   const { expires, throttling_ms } = subscription
   const last = lastNotified(clock)
-  return due < expires && isActive(subscription, last) && (isFirst || Math.abs(due - last) >= throttling_ms)
+  return due < expires && isActive(subscription, last) && (first !== undefined || Math.abs(due - last) >= throttling_ms)
 }
