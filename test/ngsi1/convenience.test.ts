@@ -114,6 +114,23 @@ test('an attribute is shown with all its instances in the first entity that has 
   })
 })
 
+test('offset and details count the entities that have an attribute', async (t) => {
+  const broker = holding(bare, silo, tank)
+  const read = async (target: string) => {
+    const { body } = await send(broker, 'GET', `contextEntities/Unit1/attributes/level${target}`)
+    const { attributes, statusCode } = body as Partial<Record<string, readonly { value: string }[]>> & {
+      statusCode: { code: string; details?: string }
+    }
+    return [attributes?.map(({ value }) => value), statusCode.code, statusCode.details]
+  }
+  t.same(await read('?details=on'), [['2', '3'], '200', 'Count: 2'])
+  t.same(await read('/b?details=on'), [['3'], '200', 'Count: 1'])
+  t.same(await read('?offset=1&details=on'), [['1'], '200', 'Count: 2'])
+  t.same(await read('?offset=2'), [undefined, '404', 'Entity id: /Unit1/'])
+  t.same(await read('?offset=2&details=on'), [undefined, '404', 'Number of matching entities: 2. Offset is 2'])
+  t.same(await read('/b?offset=1&details=on'), [undefined, '404', 'Number of matching entities: 1. Offset is 1'])
+})
+
 const missing: readonly (readonly [target: string, details: string])[] = [
   ['contextEntities/Unit1/attributes/smell', 'Entity id: /Unit1/'],
   ['contextEntities/Unit1/attributes/level/x', 'Entity id: /Unit1/'],

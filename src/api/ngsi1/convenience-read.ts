@@ -137,7 +137,10 @@ function listRead(notFound: (request: ApiRequest) => StatusText, named: boolean)
   })
 }
 
-/** All instances of an attribute, or the one that the path names, in the first entity that has it. */
+/**
+ * All instances of an attribute, or the one that the path names, in the first entity that has it. `offset` and `details` count
+ * the entities that have it [context 1.6].
+ */
 function attributeRead(notFound: (request: ApiRequest) => StatusText): Unbound<Ngsi1Services> {
   return readOperation({
     read: (call, types) =>
@@ -145,16 +148,21 @@ function attributeRead(notFound: (request: ApiRequest) => StatusText): Unbound<N
         const { request } = call
         const name = segment(request, 'name')
         const { metaID } = request.segments
-        const here = firstWith(held.entities, name, metaID)
-        const found = here.length > 0 ? undefined : await held.page([name], 0, Number.POSITIVE_INFINITY)
+        const { counted, offset } = requestedPage(request.parameters)
+        const here = instancesIn(held.entities, name, metaID)
+        const found = offset < here.length ? undefined : await held.page([name], 0, Number.POSITIVE_INFINITY)
         if (found?.ok === false) return unavailableResponse(found.error)
-        const attributes = found === undefined ? here : firstWith([...found.value.entities], name, metaID)
-        if (attributes.length === 0) {
-          const details = found?.value.details
-          return statusResponse('statusCode', details === undefined ? notFound(request) : statusOf(404, details))
+        const all = found === undefined ? here : instancesIn([...found.value.entities], name, metaID)
+        const attributes = all[offset]
+        if (attributes === undefined) {
+          const status = nothingOf(request, all.length, found?.value.details, notFound(request))
+          return statusResponse('statusCode', status)
         }
         const format = requestedFormat(request)
-        return { status: 200, body: () => renderItem(renderStored(attributes, format), okStatus) }
+        return {
+          status: 200,
+          body: () => renderItem(renderStored(attributes, format), foundStatus(all.length, counted)),
+        }
       }),
     contradicted: (_, status) => statusResponse('statusCode', status),
   })
@@ -201,14 +209,15 @@ function pageOf(entities: readonly Entity[], query: Query): Page {
   return { entities: results.slice(query.offset, query.offset + query.limit), count: results.length }
 }
 
-function firstWith(
+/** The instances of an attribute that are meant, by entity; without those that have none. */
+function instancesIn(
   entities: readonly ShownEntity[],
   name: string,
   instance: string | undefined,
-): readonly ShownAttribute[] {
+): readonly (readonly ShownAttribute[])[] {
   const isMeant = (attribute: ShownAttribute) =>
     attribute.name === name && (instance === undefined || attribute.instance === instance)
-  return entities.find(({ attributes }) => attributes.some(isMeant))?.attributes.filter(isMeant) ?? []
+  return entities.map(({ attributes }) => attributes.filter(isMeant)).filter(({ length }) => length > 0)
 }
 
 function requestedFormat({ parameters }: ApiRequest): AttributeFormat {
@@ -219,11 +228,16 @@ function foundStatus(count: number, counted: boolean): StatusText {
   return counted ? statusOf(200, `Count: ${count}`) : okStatus
 }
 
-/** The status of a page without entities. */
-function nothingOf(request: ApiRequest, count: number, details: string | undefined): StatusText {
+/** The status of a page without entities; `notFound` is the one where no provider has failed and nothing is to be counted. */
+function nothingOf(
+  request: ApiRequest,
+  count: number,
+  details: string | undefined,
+  notFound = entityUnknown(request),
+): StatusText {
   if (details !== undefined) return statusOf(404, details)
   const { counted, offset } = requestedPage(request.parameters)
-  if (!counted || count === 0) return entityUnknown(request)
+  if (!counted || count === 0) return notFound
   return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)
 }
 
