@@ -206,6 +206,7 @@ test('all scopes hold, those of unknown types are ignored [context 7.4]', async 
   const untyped = scope('FIWARE::Filter::Not::Existence', 'entity::type')
   t.strictSame(await scoped(client, typed), ['typed'])
   t.strictSame(await scoped(client, untyped), ['bare'])
+  t.strictSame(await scoped(client, scope('FIWARE::Filter::!::Existence', 'entity::type')), ['bare'])
   t.strictSame(await scoped(client, typed, untyped), none)
   t.strictSame(await scoped(client, scope('Other', 'x')), ['bare', 'typed'])
   t.strictSame(await scoped(client, scope('Other', { any: 'thing' }), typed), ['typed'])

@@ -53,6 +53,7 @@ const refusals: readonly (readonly [payload: unknown, details: string])[] = [
   [scoped('FIWARE::Filter::Existence', 'entity;type'), 'illegal chars in scope'],
   [scoped('FIWARE::Location', { circle: { radius: '<' } }), 'illegal chars in scope'],
   [scoped('FIWARE::Filter::Existence', 'type'), 'invalid value in restriction scope: FIWARE::Filter::Existence'],
+  [scoped('FIWARE::Filter::!::Existence', 'type'), 'invalid value in restriction scope: FIWARE::Filter::!::Existence'],
   [scoped('FIWARE::StringQuery', { a: 'b' }), 'invalid value in restriction scope: FIWARE::StringQuery'],
   [scoped('FIWARE::StringQuery', '==1'), 'empty left-hand-side in q-item'],
   [scoped('FIWARE::Location', { square: {} }), 'invalid area: a circle or a polygon is expected'],
@@ -125,13 +126,15 @@ test('every scope that is known restricts, one of an unknown type and an express
   const scopes = [
     { type: 'FIWARE::Filter::Existence', value: 'entity::type' },
     { value: 'entity::type', type: 'FIWARE::Filter::Not::Existence' },
+    { type: 'FIWARE::Filter::!::Existence', value: 'entity::type' },
     { type: 'Acme::Colour', value: { deep: ['blue'] } },
     { type: 'FIWARE_Location', value: { circle: { centerLatitude: 1, centerLongitude: 2, radius: 3 } } },
     { type: 'FIWARE::StringQuery', value: "level=='64';open" },
     { type: 'FIWARE::StringQuery::Metadata', value: 'level.unit==raw' },
   ]
   const parsed = parse(restricted({ scopes, attributeExpression: 'x' }))
-  t.same(parsed.ok && parsed.value.scopes.map(({ kind }) => kind), ['typed', 'untyped', 'area', 'filter', 'filter'])
+  const kinds = ['typed', 'untyped', 'untyped', 'area', 'filter', 'filter']
+  t.same(parsed.ok && parsed.value.scopes.map(({ kind }) => kind), kinds)
   t.ok(parse(restricted({ attributeExpression: 'whatever' })).ok)
 })
 

@@ -182,7 +182,7 @@ function parseScope(type: string, value: Json, patterns: PatternsTogether): Pars
  * polygon has to be right [subscriptions 2.1.2].
  */
 export function parseSubscriptionScope(type: string, value: Json): Parsed {
-  const scope = (type === untypedOfSubscriptions ? untyped : scopeParsers.get(type))?.(type, value) ?? noScope
+  const scope = scopeParsers.get(type)?.(type, value) ?? noScope
   return scope.ok || !isUnknownValue(scope.error) ? scope : noScope
 }
 
@@ -199,13 +199,13 @@ const filterSides: ReadonlyMap<string, FilterSide> = new Map([
   ['FIWARE::StringQuery::Metadata', 'metadata'],
 ])
 
-/** The second name that subscriptions have for `FIWARE::Filter::Not::Existence`. */
-const untypedOfSubscriptions = 'FIWARE::Filter::!::Existence'
 const untyped: ScopeParser = (type, value) => existence(type, value, { kind: 'untyped' })
 
 const scopeParsers: ReadonlyMap<string, ScopeParser> = new Map<string, ScopeParser>([
   ['FIWARE::Filter::Existence', (type, value) => existence(type, value, { kind: 'typed' })],
+  // Queries are documented with the first name, subscriptions with the second one: either is taken wherever scopes are.
   ['FIWARE::Filter::Not::Existence', untyped],
+  ['FIWARE::Filter::!::Existence', untyped],
   ['FIWARE::Location', areaScope],
   ['FIWARE_Location', areaScope],
 ])
