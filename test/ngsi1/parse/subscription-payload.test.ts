@@ -190,6 +190,11 @@ test('durations are sums of their units, in whole seconds', async (t) => {
     P99Y: 99 * 31_536_000,
     PT: 0,
     P1DT: 86_400,
+    P1D1Y: 31_536_000 + 86_400,
+    P1W1M: 2_592_000 + 604_800,
+    PT1S1M2H: 7200 + 60 + 1,
+    P1DT1M: 86_400 + 60,
+    P1MT1M: 2_592_000 + 60,
   }
   for (const [text, length_s] of Object.entries(seconds)) {
     t.same(parseDuration(text), { ok: true, value: length_s * 1000 }, text)
@@ -201,7 +206,10 @@ test('no duration is one that was not given', async (t) => {
 })
 
 test('everything else is malformed', async (t) => {
-  for (const text of ['P', '1D', 'P1', 'P1H', 'PT1D', 'PT1', 'P1.5D', 'PT1.S', 'P-1D', 'P1D ', 'p1d', 'PT1S1M', 'D']) {
+  for (const text of ['P1D1D', 'P1M1D1M', 'PT1M1M', 'PT1HT1M', 'PT1S1', 'P1S', 'P1DD', 'P1DT1.5M', 'xP1D', 'P1D1']) {
+    t.match(parseDuration(text), { ok: false }, text)
+  }
+  for (const text of ['P', '1D', 'P1', 'P1H', 'PT1D', 'PT1', 'P1.5D', 'PT1.S', 'P-1D', 'P1D ', 'p1d', 'D']) {
     t.match(parseDuration(text), { ok: false }, text)
   }
 })

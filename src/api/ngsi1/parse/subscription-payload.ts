@@ -239,11 +239,20 @@ function spansOf({ duration = '', throttling = '' }: Partial<Spans>): Spans {
   return { ...(duration !== '' && { duration }), ...(throttling !== '' && { throttling }) }
 }
 
-const durationPattern =
-  /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
+/** The seconds of each unit before the `T` of a duration; a year has 365 days, a month 30. */
+const dateUnits_s: ReadonlyMap<string, number> = new Map([
+  ['Y', 31_536_000],
+  ['M', 2_592_000],
+  ['W', 604_800],
+  ['D', 86_400],
+])
 
-/** The seconds of each unit, in the order of the pattern: a year has 365 days, a month 30. */
-const units_s = [31_536_000, 2_592_000, 604_800, 86_400, 3_600, 60, 1]
+/** The seconds of each unit behind the `T`. */
+const timeUnits_s: ReadonlyMap<string, number> = new Map([
+  ['H', 3600],
+  ['M', 60],
+  ['S', 1],
+])
 
 /** About 200,000 years; the sum with today's date is still a date that can be written. */
 const longest_ms = 6_000_000_000_000_000
@@ -254,10 +263,29 @@ const longest_ms = 6_000_000_000_000_000
  */
 export function parseDuration(text: string): Result<number | undefined, { readonly kind: 'durationMalformed' }> {
   if (text === '') return ok(undefined)
-  const amounts = text === 'P' ? null : durationPattern.exec(text)
-  if (amounts === null) return err({ kind: 'durationMalformed' })
-  const seconds = units_s.reduce((sum, unit_s, at) => sum + Number(amounts[at + 1] ?? 0) * unit_s, 0)
-  return ok(Math.min(Math.round(seconds) * 1000, longest_ms))
+  if (!text.startsWith('P') || text === 'P') return err({ kind: 'durationMalformed' })
+  const end = text.indexOf('T')
+  const date_s = secondsIn(text.slice(1, end === -1 ? undefined : end), dateUnits_s)
+  const time_s = end === -1 ? 0 : secondsIn(text.slice(end + 1), timeUnits_s)
+  if (date_s === undefined || time_s === undefined) return err({ kind: 'durationMalformed' })
+  return ok(Math.min(Math.round(date_s + time_s) * 1000, longest_ms))
+}
+
+const amountWithUnit = /(\d+)(\.\d+)?([A-Z])/gy
+
+/** The sum of amounts with their units, in any order; undefined unless each unit is known and given once at most. */
+function secondsIn(text: string, units_s: ReadonlyMap<string, number>): number | undefined {
+  const left_s = new Map(units_s)
+  let [sum_s, length] = [0, 0]
+  for (const [whole, digits, fraction = '', unit = ''] of text.matchAll(amountWithUnit)) {
+    const unit_s = left_s.get(unit)
+    // Only seconds have a fraction.
+    if (unit_s === undefined || (fraction !== '' && unit !== 'S')) return undefined
+    left_s.delete(unit)
+    sum_s += Number(`${digits}${fraction}`) * unit_s
+    length += whole.length
+  }
+  return length === text.length ? sum_s : undefined
 }
 
 /** Schemes, host and port are those of RFC 3986; a host may have underscores, as names of containers do. */
