@@ -5,6 +5,7 @@ import type { Tenant } from '../../src/model/context/entity.js'
 import { resourceIdOf } from '../../src/model/registration/contexts.js'
 import type { RegistrationId } from '../../src/model/registration/registration.js'
 import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import { lastNotified } from '../../src/model/subscription/clocks.js'
 import type { Notice } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import type { Result } from '../../src/result.js'
@@ -207,6 +208,25 @@ test('a subscription is sent at once what is known, if anything is, and again af
     [true, ['S5', 'ozone']],
     [true, ['S4', 'noise,ozone']],
   ])
+})
+
+test('operators see when a subscription was last notified, whether or not the notification was accepted', async (t) => {
+  const { registry, metadata, courier, clock } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
+  const id = successOf(await registry.subscribe(listening()))
+  const last = () => {
+    const recipient = courier.recipients.get(id)
+    return recipient && lastNotified(recipient.clock)
+  }
+  t.equal(last(), 0)
+  clock.time = start + 1000
+  await registry.register(registrationRequest())
+  t.equal(last(), start + 1000)
+  clock.time = start + 2000
+  await registry.change({ ...listening(), id, duration_ms: undefined })
+  t.equal(last(), start + 2000)
+  await registry.enforce([], [], [{ id, made: at(start + 3000) }])
+  t.equal(last(), start + 3000, 'another node has notified it')
 })
 
 test('a registration tells all that is known about its entities, as far as a subscription means them', async (t) => {

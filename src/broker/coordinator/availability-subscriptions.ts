@@ -10,6 +10,7 @@ import {
 import { type DiscoveryOfRegistered, discovering, wholeDiscovery } from '../../model/registration/discovery.js'
 import { inForce, type Registration, type RegistrationChange } from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
+import { advanceClock } from '../../model/subscription/clocks.js'
 import type { Notice } from '../../model/subscription/notice.js'
 import { newId, type SubscriptionClock, type SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Log } from '../../observe/log/log.js'
@@ -52,6 +53,12 @@ export interface AvailabilitySubscriptionsParts {
 export interface AvailabilityState {
   readonly id: SubscriptionId
   readonly subscription: AvailabilitySubscription | undefined
+}
+
+/** When a notice of a subscription was made. */
+export interface NotifiedMoment {
+  readonly id: SubscriptionId
+  readonly made: Milliseconds
 }
 
 /**
@@ -195,6 +202,11 @@ export class AvailabilitySubscriptions {
     await this.forget(states.flatMap(({ id, subscription }) => (subscription === undefined ? [id] : [])))
   }
 
+  /** A notice of a subscription is stored: moves its clock forward to it, which says when it was last notified [subscriptions 5.7]. */
+  notified(id: SubscriptionId, made: Milliseconds): void {
+    if (this.#index.get(id) !== undefined) advanceClock(this.#clockOf(id), made)
+  }
+
   /** The subscriptions that had expired at a moment; of these, if some are named. */
   expiredBy(moment: Milliseconds, ids?: readonly SubscriptionId[]): readonly SubscriptionId[] {
     const meant = ids === undefined ? [...this.#index.all()] : ids.flatMap((id) => this.#index.get(id) ?? [])
@@ -237,6 +249,7 @@ export class AvailabilitySubscriptions {
     this.#put(subscription)
     if (notices.length > 0) bell.ring()
     courier.put(this.#recipient(subscription))
+    for (const { made } of notices) this.notified(subscription.id, made)
     return stored
   }
 
@@ -279,9 +292,13 @@ export class AvailabilitySubscriptions {
   }
 
   #recipient({ id, reference, expires }: AvailabilitySubscription): Recipient {
+    return { id, kind: 'availability', reference, attributes: [], expires, clock: this.#clockOf(id) }
+  }
+
+  #clockOf(id: SubscriptionId): SubscriptionClock {
     const clock = this.#clocks.get(id) ?? this.#newClocks.next()
     this.#clocks.set(id, clock)
-    return { id, kind: 'availability', reference, attributes: [], expires, clock }
+    return clock
   }
 
   #inOrder(): readonly AvailabilitySubscription[] {

@@ -36,6 +36,7 @@ import {
   AvailabilitySubscriptions,
   type AvailabilitySubscriptionsParts,
   committed,
+  type NotifiedMoment,
 } from './availability-subscriptions.js'
 import { Capacity, sizeOfRegistration } from './capacity.js'
 
@@ -120,10 +121,19 @@ export class Registry implements RegistryService {
     clearInterval(this.#sweep)
   }
 
-  /** In a cluster: brings changes of the log into force. Resolves when every thread of this node has them. */
-  async enforce(changes: readonly RegistrationChange[], availability: readonly AvailabilityState[]): Promise<void> {
+  /**
+   * In a cluster: brings changes of the log into force, with the moments of the notices that they made. Resolves when every thread of
+   * this node has them.
+   */
+  async enforce(
+    changes: readonly RegistrationChange[],
+    availability: readonly AvailabilityState[],
+    notified: readonly NotifiedMoment[],
+  ): Promise<void> {
     await this.#enact(changes)
-    await Promise.all([changes.length > 0 && this.#parts.publish(changes), this.#availability.enforce(availability)])
+    const enforced = this.#availability.enforce(availability)
+    for (const { id, made } of notified) this.#availability.notified(id, made)
+    await Promise.all([changes.length > 0 && this.#parts.publish(changes), enforced])
   }
 
   register(request: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>> {
@@ -280,6 +290,7 @@ export class Registry implements RegistryService {
       return stored
     }
     await this.#enact(registrations)
+    for (const { subscription, made } of notices.value) this.#availability.notified(subscription, made)
     if (notices.value.length > 0) bell.ring()
     await publish(registrations)
     return stored

@@ -149,11 +149,14 @@ export async function enforceChange(
     } else if (database === 'registrations') registrations.push(registrationChange(id as RegistrationId, text))
     else if (database === 'availability') availability.push(availabilityState(id as SubscriptionId, text))
   }
-  for (const notice of notices) {
+  const notified = notices.flatMap((notice) => {
     const { ids, made } = noted(notice)
-    for (const id of ids) subscriptions.notified(id, made)
+    return ids.map((id) => ({ id, made }))
+  })
+  for (const { id, made } of notified) subscriptions.notified(id, made)
+  if (registrations.length + availability.length > 0) {
+    inForce.push(registry.enforce(registrations, availability, notified))
   }
-  if (registrations.length + availability.length > 0) inForce.push(registry.enforce(registrations, availability))
   await Promise.all(inForce)
 }
 
