@@ -274,6 +274,9 @@ const appends: readonly (readonly [target: string, body: object, details: string
   [typed, { id: 'Silo1' }, 'invalid payload: unknown fields'],
   [typed, { type: 'Silo' }, 'invalid payload: unknown fields'],
   [typed, { isPattern: 'false' }, 'invalid payload: unknown fields'],
+  [typed, { id: '', attributes: [] }, 'invalid payload: unknown fields'],
+  [typed, { type: '' }, 'invalid payload: unknown fields'],
+  [typed, { isPattern: '' }, 'invalid payload: unknown fields'],
   ['contextEntities/Silo1', { isPattern: 'maybe' }, 'invalid isPattern value for entity: /maybe/'],
 ]
 

@@ -155,15 +155,14 @@ function meantByAppend(
   payload: AppendPayload,
 ): Result<GivenElement, StatusText> {
   const { id: inPath, type: typeInPath } = request.segments
-  const namesEntity = payload.id !== '' || payload.type !== '' || payload.isPattern !== ''
-  if (typeInPath !== undefined && namesEntity) return err(statusOf(400, 'invalid payload: unknown fields'))
+  if (typeInPath !== undefined && payload.namesEntity) return err(statusOf(400, 'invalid payload: unknown fields'))
   if (inPath !== undefined && payload.id !== '' && payload.id !== inPath) {
     return err(statusOf(400, 'entityId::id differs in URL and payload'))
   }
   if (type !== undefined && payload.type !== '' && payload.type !== type) {
     return err(statusOf(400, 'entityId::type differs in URL and payload'))
   }
-  if (payload.isPattern === 'true') {
+  if (payload.isPattern) {
     return err(statusOf(400, 'entityId::isPattern set to true in contextUpdate convenience operation'))
   }
   const id = (inPath as EntityId | undefined) ?? payload.id

@@ -166,9 +166,12 @@ test('the payloads of convenience operations have their own members', async (t) 
     ).ok,
   )
   t.match(atOnce(parseAppend('{"isPattern":"0"}', false)), {
-    value: { id: '', type: '', isPattern: 'false', attributes: [] },
+    value: { id: '', type: '', isPattern: false, namesEntity: true, attributes: [] },
   })
-  t.match(atOnce(parseAppend('{}', false)), { value: { isPattern: '' } })
+  t.match(atOnce(parseAppend('{"attributes":[]}', false)), { value: { isPattern: false, namesEntity: false } })
+  for (const member of ['id', 'type', 'isPattern']) {
+    t.match(atOnce(parseAppend(`{"${member}":""}`, false)), { value: { namesEntity: true } }, member)
+  }
   t.ok(atOnce(parseAttributes('{"attributes":[],"attributeDomainName":"d"}', false)).ok)
   t.match(atOnce(parseAttributes('{"id":"a"}', false)), { error: { kind: 'fieldUnknown', path: '/id' } })
   t.match(atOnce(parseAttribute('{"name":"a"}', false, 'b')), { error: { kind: 'fieldUnknown', path: '/name' } })

@@ -24,7 +24,9 @@ export interface UpdatePayload {
 export interface AppendPayload {
   readonly id: EntityId
   readonly type: EntityType
-  readonly isPattern: 'true' | 'false' | ''
+  readonly isPattern: boolean
+  /** Whether it has one of the members `id`, `type` and `isPattern`, even an empty one. */
+  readonly namesEntity: boolean
   readonly attributes: readonly GivenAttribute[]
 }
 
@@ -109,7 +111,8 @@ export function* parseAppend(body: string, strictIds: boolean): Steps<Result<App
   return ok({
     id: id as EntityId,
     type: type as EntityType,
-    isPattern: isPattern === '' ? '' : flag.value ? 'true' : 'false',
+    isPattern: flag.value,
+    namesEntity: 'id' in read.value || 'type' in read.value || 'isPattern' in read.value,
     attributes: given.value,
   })
 }
