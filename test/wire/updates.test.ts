@@ -664,6 +664,41 @@ test('metadata are merged by their names [context 2.6, 2.3]', async (t) => {
           ),
         ],
       ],
+      [
+        'the last ID and location are stored, the echo has all',
+        'APPEND',
+        [
+          silo(
+            attribute(
+              'p',
+              't',
+              '1, 2',
+              metadata('location', 'x', 'WGS84'),
+              metadata('ID', 'y', 'i'),
+              metadata('k', '', '1'),
+              metadata('location', 'x', 'WSG84'),
+              metadata('ID', 'z', 'j'),
+            ),
+          ),
+        ],
+        done(
+          echo(
+            'p',
+            't',
+            ID('i'),
+            ID('j'),
+            metadata('location', 'string', 'WGS84'),
+            metadata('location', 'string', 'WSG84'),
+            metadata('k', '', '1'),
+          ),
+        ),
+        [
+          shownSilo(
+            attribute('level', 'percent', '64', a, b),
+            attribute('p', 't', '1, 2', ID('j'), WGS84, metadata('k', '', '1')),
+          ),
+        ],
+      ],
     ],
   )
 })

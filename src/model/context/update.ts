@@ -20,6 +20,8 @@ export interface GivenAttribute {
   readonly location?: string | undefined
   /** In the order of the request, without ID, location and the reserved names of dates. */
   readonly metadata: readonly Metadata[]
+  /** Metadata ID and location that later ones of the same name override: only the echo has them [context 2.3]. */
+  readonly overridden?: readonly Metadata[] | undefined
 }
 
 /** The request of an update, which its notifications refer to [subscriptions 4.1]. */

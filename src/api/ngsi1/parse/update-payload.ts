@@ -263,13 +263,19 @@ type Mutable<Thing> = { -readonly [Key in keyof Thing]: Thing[Key] }
 function meantBy(name: string, type: string, drafts: readonly MetadataDraft[]): Mutable<GivenAttribute> {
   if (drafts.length === 0) return { name, instance: '', type, metadata: none }
   const metadata: Metadata[] = []
+  const overridden: Metadata[] = []
   const given: Mutable<GivenAttribute> = { name, instance: '', type, metadata }
   for (const { name = '', type = '', value: draft = '' } of drafts) {
     const value = typeof draft === 'string' ? draft : draft.stored
-    if (name === 'ID' && typeof value === 'string') given.instance = value
-    else if (name === 'location' && typeof value === 'string' && value !== '') given.location = value
-    else if (!reserved.has(name)) metadata.push({ name, type, value })
+    if (name === 'ID' && typeof value === 'string') {
+      if (given.instance !== '') overridden.push({ name, type: 'string', value: given.instance })
+      given.instance = value
+    } else if (name === 'location' && typeof value === 'string' && value !== '') {
+      if (given.location !== undefined) overridden.push({ name, type: 'string', value: given.location })
+      given.location = value
+    } else if (!reserved.has(name)) metadata.push({ name, type, value })
   }
+  if (overridden.length > 0) given.overridden = overridden
   return given
 }
 

@@ -154,8 +154,28 @@ function renderStoredBody(attribute: ShownAttribute): string {
   return `"type":${quote(type)},"value":${renderHeld(valueHeld(attribute), type)}${renderMetadata(type, instance, location, metadata)}`
 }
 
-function renderEchoBody({ type, instance, location, metadata }: GivenAttribute): string {
-  return `"type":${quote(type)},"value":""${renderMetadata(type, instance, location, metadata)}`
+function renderEchoBody(attribute: GivenAttribute): string {
+  const { type, instance, location, metadata, overridden } = attribute
+  const all =
+    overridden === undefined
+      ? renderMetadata(type, instance, location, metadata)
+      : renderMetadata(type, '', undefined, withOverridden(overridden, attribute))
+  return `"type":${quote(type)},"value":""${all}`
+}
+
+/** The metadata of an echo with each ID and location that was given, in this order; what was overridden comes first. */
+function withOverridden(
+  overridden: readonly Metadata[],
+  { type, instance, location = '', metadata }: GivenAttribute,
+): readonly Metadata[] {
+  const valid = [
+    { name: 'ID', type: 'string', value: instance },
+    { name: 'location', type: 'string', value: location },
+  ]
+  const marks = [...overridden, ...valid.filter(({ value }) => value !== '')]
+  const ids = marks.filter(({ name }) => name === 'ID')
+  const locations = type === 'geo:point' ? [] : marks.filter(({ name }) => name === 'location')
+  return [...ids, ...locations, ...metadata]
 }
 
 /** An attribute given without a value keeps its value at the provider; an empty one would replace it. */
