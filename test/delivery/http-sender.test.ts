@@ -78,6 +78,17 @@ test('the request has the method, the body and the headers that it was given, on
   t.equal(new Set(end.received.map(({ socket }) => socket)).size, 1)
 })
 
+test('the path and the query arrive as they are written, and nothing splits the request line', async (t) => {
+  const end = await FarEnd.listen(t)
+  const sent = sender(t)
+  const written = ['/n/a/../b', '/n/${id}', '/n?a=x#y&b=1', '/n?a={"a":1}', '/n?a=b HTTP/1.1\r\nx: é']
+  for (const each of written) t.match(await sent.send(outgoing(end.url(each))), { kind: 'accepted' }, each)
+  t.same(
+    end.received.map(({ url }) => url),
+    [...written.slice(0, -1), '/n?a=b%20HTTP/1.1%0D%0Ax:%20%C3%A9'],
+  )
+})
+
 test('in transient mode every attempt has a connection of its own, which it says it closes', async (t) => {
   const end = await FarEnd.listen(t)
   const sent = sender(t, { kept: false })

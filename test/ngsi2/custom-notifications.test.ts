@@ -83,6 +83,30 @@ test('httpCustom has the URL, query, method, headers and text of its template', 
   t.notOk(request?.headers['fiware-servicepath'])
 })
 
+test('path and query arrive as they are filled in; only what cannot stand in a request line is encoded', async (t) => {
+  const end = await FarEnd.listen(t)
+  const httpCustom = { url: `${end.url()}/\${path}`, qs: { a: '${query}', b: '1' }, payload: null }
+  const { broker } = await Subscribed.start(t, { httpCustom })
+  const filledIn = [
+    ['../x', 'x#y', '/notify/../x?a=x#y&b=1'],
+    ['{1}', '{"a":1}', '/notify/{1}?a={"a":1}&b=1'],
+    ['é', 'x HTTP/1.1\r\nHost: other', '/notify/%C3%A9?a=x%20HTTP/1.1%0D%0AHost:%20other&b=1'],
+  ] as const
+  for (const [at, [path, query]] of filledIn.entries()) {
+    const attributes = {
+      path: { type: 'TextUnrestricted', value: path },
+      query: { type: 'TextUnrestricted', value: query },
+    }
+    const made = await broker.send('POST', '/v2/entities', { id: `Vat-${at}`, ...attributes })
+    t.equal(made.status, 201, made.text)
+    await arrived(end.received, at + 1)
+  }
+  t.same(
+    end.received.map(({ url }) => url),
+    filledIn.map(([, , url]) => url),
+  )
+})
+
 test('a header that no notification can have is accepted and ignored; others are sent, in UTF-8', async (t) => {
   const end = await FarEnd.listen(t)
   const ignored = { 'Keep-Alive': 'timeout%3D5', Expect: '100-continue', upgrade: '', 'Transfer-Encoding': 'chunked' }
@@ -217,11 +241,12 @@ test('a jexlExpression decides: only true itself does', async (t) => {
 
 test('with -disableCustomNotifications httpCustom is sent as http, and shown as it was given', async (t) => {
   const end = await FarEnd.listen(t)
-  const httpCustom = { url: end.url(), method: 'PUT', headers: { 'x-a': 'b' }, payload: '${heat}' }
+  const httpCustom = { url: end.url('/n/${id}'), method: 'PUT', headers: { 'x-a': 'b' }, payload: '${heat}' }
   const subscribed = await Subscribed.start(t, { httpCustom }, undefined, ['-disableCustomNotifications'])
   await subscribed.update({ heat: 'hot' })
   const [request] = await arrived(end.received)
   t.equal(request?.method, 'POST')
+  t.equal(request?.url, '/n/${id}')
   t.match(JSON.parse(request?.body ?? ''), { data: [{ id: 'Vat-3', heat: { value: 'hot' } }] })
   t.notOk(request?.headers['x-a'])
   const { text } = await subscribed.broker.send('GET', `/v2/subscriptions/${subscribed.id}`)

@@ -201,6 +201,31 @@ test('the number of idle connections is limited, the one used longest ago makes 
   t.same(closed, ['127.0.0.2', '127.0.0.3'])
 })
 
+test('the path of a provider is asked as it is registered, without its fragment', async (t) => {
+  const asked: (string | undefined)[] = []
+  const { url } = await listening(t, (incoming, outgoing) => {
+    asked.push(incoming.url)
+    outgoing.end('ok')
+  })
+  const { providers, attempts } = opened(t)
+  const cases = [
+    ['', '//queryContext'],
+    ['/a/../b/', '/a/../b/queryContext'],
+    ['/{a}/é b', '/{a}/%C3%A9%20b/queryContext'],
+    ['/a?b={"c":1}?#d', '/a/queryContext?b={"c":1}?'],
+  ] as const
+  for (const [path] of cases) t.match(await providers.ask(request(`${url}${path}`), whole), { ok: true }, path)
+  t.same(
+    asked,
+    cases.map(([, target]) => target),
+  )
+  t.same(
+    attempts.map(([named]) => named),
+    cases.map(([, target]) => `${url}${target}`),
+  )
+  t.match(await providers.ask(request('mailto:somebody'), whole), { error: { reason: 'no URL of http or https' } })
+})
+
 test('destinations that are not allowed are not asked, by name or by address', async (t) => {
   let requests = 0
   const { url } = await listening(t, (_, outgoing) => {

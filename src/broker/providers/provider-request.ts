@@ -1,3 +1,4 @@
+import { requestTarget } from '../../delivery/http-client/request-target.js'
 import type { Entity } from '../../model/context/entity.js'
 import type { RegistrationId } from '../../model/registration/registration.js'
 import { FrequentEvent } from '../../observe/log/frequent-event.js'
@@ -68,21 +69,29 @@ export function providerFailureText(failure: ProviderFailure): string {
   }
 }
 
+/** Where a request goes. */
+export interface ProviderAddress {
+  /** The server that is registered, with the user and the password. */
+  readonly server: URL
+  /** The request target. */
+  readonly path: string
+}
+
 /**
- * The URL of a request: the path of the provider, a slash and the path of the request. A provider without a path gives
- * `//queryContext`, or `//op/query`, where agents of devices listen [subscriptions 8.2], [NGSIv2 subscriptions 10]. Undefined
- * when the registered text is not a usable URL.
+ * The address of a request: the path of the provider as it is registered, a slash and the path of the request. A provider without a
+ * path gives `//queryContext`, or `//op/query`, where agents of devices listen [subscriptions 8.2], [NGSIv2 subscriptions 10].
+ * Undefined when the registered text is not a usable URL.
  */
-export function urlOf({ provider, path: behind, parameters }: ProviderRequest): URL | undefined {
-  if (!URL.canParse(provider)) return undefined
-  const url = new URL(provider)
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined
-  if (url.hostname.length > longestHost) return undefined
-  const path = url.pathname === '/' ? '/' : url.pathname.replace(/\/$/, '')
-  url.pathname = `${path}/${behind}`
-  if (parameters !== '') url.search = url.search === '' ? parameters : `${url.search}&${parameters}`
-  url.hash = ''
-  return url
+export function addressOf({ provider, path: behind, parameters }: ProviderRequest): ProviderAddress | undefined {
+  if (!URL.canParse('/', provider)) return undefined
+  const server = new URL('/', provider)
+  if (server.protocol !== 'http:' && server.protocol !== 'https:') return undefined
+  if (server.hostname.length > longestHost) return undefined
+  const [registered = ''] = provider.split('#', 1) // A fragment could not have a path behind it.
+  const [path = '', ...query] = requestTarget(registered).split('?')
+  const start = path === '/' ? '/' : path.replace(/\/$/, '')
+  const pairs = [query.join('?'), parameters].filter((part) => part !== '').join('&')
+  return { server, path: `${start}/${behind}${pairs === '' ? '' : `?${pairs}`}` }
 }
 
 /** DNS has no longer names; host names are keys of the state that is kept by origin. */
@@ -90,7 +99,9 @@ const longestHost = 255
 
 /** The URL of a request as text, also if it is not usable. */
 export function urlText(request: ProviderRequest): string {
-  return urlOf(request)?.href ?? `${request.provider}/${request.path}`
+  const address = addressOf(request)
+  if (address === undefined) return `${request.provider}/${request.path}`
+  return `${address.server.href.slice(0, -1)}${address.path}`
 }
 
 /** The log lines of forwarded requests [management 2.5, 10.4]. */

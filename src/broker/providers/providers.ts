@@ -14,13 +14,14 @@ import type { Nanoseconds } from '../../time.js'
 import { whenOver } from '../../time-limit.js'
 import { ProviderPermits, ResponseBudget } from './limits.js'
 import {
+  addressOf,
+  type ProviderAddress,
   type ProviderFailure,
   ProviderLines,
   type ProviderOperation,
   type ProviderRequest,
   type ProviderResponse,
   providerFailureText,
-  urlOf,
   urlText,
 } from './provider-request.js'
 
@@ -127,18 +128,18 @@ export class Providers {
   }
 
   async #send(request: ProviderRequest, budget: ResponseBudget): Promise<Result<ProviderResponse, ProviderFailure>> {
-    const target = urlOf(request)
-    if (target === undefined) return unreachable('no URL of http or https')
-    const headers = { ...request.headers, ...authorizationOf(target) }
+    const address = addressOf(request)
+    if (address === undefined) return unreachable('no URL of http or https')
+    const headers = { ...request.headers, ...authorizationOf(address.server) }
     const body = Buffer.from(request.body)
-    if (sentBytes(target, headers, body) > this.#settings.requestLimit_bytes) return unreachable('request too long')
+    if (sentBytes(address, headers, body) > this.#settings.requestLimit_bytes) return unreachable('request too long')
     const ending = new AbortController()
     const stop = whenOver(this.#settings.limit_ms, () => ending.abort(timedOut))
     const giveUp = () => ending.abort(clientGone)
     request.gone?.addEventListener('abort', giveUp)
     if (request.gone?.aborted) giveUp()
     try {
-      return ok(await this.#received(target, headers, body, ending.signal, budget))
+      return ok(await this.#received(address, headers, body, ending.signal, budget))
     } catch (fault) {
       return unreachable(reasonOfFault(fault).reason)
     } finally {
@@ -148,13 +149,13 @@ export class Providers {
   }
 
   #received(
-    target: URL,
+    { server: { origin }, path }: ProviderAddress,
     headers: ProviderRequest['headers'],
     body: Buffer,
     signal: AbortSignal,
     budget: ResponseBudget,
   ): Promise<ProviderResponse> {
-    return this.#permits.with(target.origin, signal, async () => {
+    return this.#permits.with(origin, signal, async () => {
       const received = new BodyBuffer()
       const take = (piece: Buffer) => {
         if (!budget.take(piece.length)) return tooLong
@@ -162,7 +163,7 @@ export class Providers {
         return undefined
       }
       const lines = Object.entries(headers).flat()
-      const response = await this.#client.send({ target, headers: lines, body, take, signal })
+      const response = await this.#client.send({ origin, path, headers: lines, body, take, signal })
       const fault = await response.ended
       if (fault !== undefined) throw fault
       return { status: response.status, totalCount: response.totalCount, body: withoutMark(received.text) }
@@ -203,10 +204,10 @@ function withoutMark(text: string): string {
 type ReadResponse<Read> = (response: ProviderResponse) => Steps<Result<Read, ProviderFailure>>
 
 /** The length of a request as sent, with what the HTTP client adds to its head. */
-function sentBytes(url: URL, headers: ProviderRequest['headers'], body: Buffer): number {
+function sentBytes({ server, path }: ProviderAddress, headers: ProviderRequest['headers'], body: Buffer): number {
   const lines = [
-    `POST ${url.pathname}${url.search} HTTP/1.1`,
-    `host: ${url.host}`,
+    `POST ${path} HTTP/1.1`,
+    `host: ${server.host}`,
     'connection: keep-alive',
     `content-length: ${body.length}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),

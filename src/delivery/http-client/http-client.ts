@@ -22,8 +22,10 @@ interface HttpClientSettings {
 }
 
 export interface OutgoingRequest extends RequestLimits {
-  /** A URL of http or https. */
-  readonly target: URL
+  /** Of a URL of http or https. */
+  readonly origin: string
+  /** The request target: path and query as they stand in the request line. */
+  readonly path: string
   /** Names and values in turn, without those that every request has to its host. */
   readonly headers: readonly string[]
   readonly body: Buffer
@@ -83,9 +85,8 @@ export class HttpClient {
   /** Resolves with the head of the response; rejects with the fault, `timedOut` or the signal's reason. */
   send(request: OutgoingRequest): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      const { target, body, method = 'POST', take, signal } = request
+      const { origin, path, body, method = 'POST', take, signal } = request
       if (signal?.aborted) return reject(signal.reason)
-      const path = target.pathname + target.search
       const headers = [...request.headers]
       const send = (connection: Connection): void => {
         const handler = new ResponseHandler({
@@ -107,7 +108,7 @@ export class HttpClient {
         connection.handler = handler
         connection.client.dispatch({ method, path, headers, body, reset: !this.#settings.kept }, handler)
       }
-      send(this.#takeIdle(target.origin) ?? this.#open(target.origin))
+      send(this.#takeIdle(origin) ?? this.#open(origin))
     })
   }
 

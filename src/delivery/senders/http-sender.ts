@@ -2,6 +2,7 @@ import { isSecretHeader } from '../../observe/log/secrets.js'
 import { now } from '../../time.js'
 import type { Destinations } from '../http-client/destinations.js'
 import { HttpClient, type OutgoingRequest } from '../http-client/http-client.js'
+import { requestTarget } from '../http-client/request-target.js'
 import { GivenUp, type HttpResponse } from '../http-client/response-handler.js'
 import {
   type Acceptance,
@@ -73,10 +74,10 @@ export class HttpSender {
     const method = verbOf(message.method)
     const named = httpUrl(url)
     if (named === undefined) return refusal('invalid URL')
-    let [target, sentHeaders] = [named, headers]
+    let [target, path, sentHeaders] = [named, requestTarget(url), headers]
     for (let followed = 0; ; followed += 1) {
       const limits = { headDeadline_ms: deadline_ms, bodyLimit_ms: bodyLimit.time_ms }
-      const request = { target, headers: sentHeaders, body, method, ...limits }
+      const request = { origin: target.origin, path, headers: sentHeaders, body, method, ...limits }
       const [response, received] = await this.#send(request, message.response?.kept_bytes)
       const next = followed < maxRedirects ? redirectOf(response, target) : undefined
       this.#discard(response, target.origin, () => {
@@ -87,6 +88,7 @@ export class HttpSender {
       }
       if (next.origin !== target.origin) sentHeaders = withoutSecretHeaders(sentHeaders)
       target = next
+      path = next.pathname + next.search
     }
   }
 
