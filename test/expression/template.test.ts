@@ -188,6 +188,7 @@ test('id and type are texts whatever the kind, and stay when they are null', asy
   t.match(identified('plant:${gone}'), { id: 'plant:null' })
   t.match(identified('${gone}'), { id: undefined })
   t.match(identified('${none}'), { id: undefined })
+  t.match(identified("${''}"), { id: '' })
   t.match(identified('Tank'), { id: 'Tank' })
   t.match(identified('at ${id'), { id: 'at ${id' })
 })

@@ -120,6 +120,15 @@ test('a header that no notification can have is accepted and ignored; others are
   for (const name of ['keep-alive', 'expect', 'upgrade', 'transfer-encoding']) t.notOk(request?.headers[name], name)
 })
 
+test('an empty text from a macro removes the header that would be sent otherwise, and null leaves it', async (t) => {
+  const end = await FarEnd.listen(t)
+  const headers = { 'User-Agent': '${empty}', Accept: '${gone}' }
+  await (await Subscribed.start(t, { httpCustom: { url: end.url(), headers } })).update({ empty: '' })
+  const [request] = await arrived(end.received)
+  t.equal(request?.headers['user-agent'], undefined)
+  t.equal(request?.headers.accept, 'application/json')
+})
+
 test('a URL of a scheme that is none of HTTP is refused, whatever is filled in behind it', async (t) => {
   const broker = await RunningBroker.tenant()
   const subject = { entities: [{ idPattern: '.*' }] }

@@ -76,6 +76,11 @@ test('headers are filled in and decoded, their names are in lower case', async (
   t.notMatch(filled({ headers }), { headers: { 'x-gone': /.*/ } })
 })
 
+test('a value that is one macro leaves its header out when it is null; an empty text is a value', async (t) => {
+  const headers = { 'User-Agent': '${empty}', Accept: '${none}', 'x-gone': '${gone}', 'x-part': '${empty}${empty}' }
+  t.strictSame(filled({ headers }), { url: 'http://there/in', headers: { 'user-agent': '', 'x-part': '' } })
+})
+
 test('what frames and identifies a message cannot be changed', async (t) => {
   const own = ['Fiware-Correlator', 'Ngsiv2-AttrsFormat', 'Content-Length', 'Transfer-Encoding', 'Connection']
   const more = ['Rigel-Notification-Id', 'CONNECTION', 'Keep-Alive', 'Expect', 'Upgrade']

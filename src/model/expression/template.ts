@@ -43,6 +43,14 @@ export class Filler {
     return this.#within(filled + template.slice(from))
   }
 
+  /** A text filled in as text; undefined when it is one macro that is unknown or null [NGSIv2 subscriptions 6.1, 6.2]. */
+  textUnlessNull(template: string): Result<string | undefined, Unfilled> {
+    const whole = onlyMacro(template)
+    if (whole === undefined) return this.text(template, 'null')
+    const value = this.#expressions.evaluate(whole, this.#scope)
+    return value === null ? ok(undefined) : this.#within(textOf(value))
+  }
+
   /**
    * A JSON template filled in, as text: each of its texts as by `value`. Macros are null from the moment on at which the steps are
    * spent. Refuses a result that is too long.
@@ -181,10 +189,9 @@ function isHiding(name: string): boolean {
   return name !== metadataName && name !== 'id' && name !== 'type'
 }
 
-/** As text, whatever its kind; undefined when it is null. A macro without end stays as it is. */
+/** As text, whatever its kind; undefined only when it is null. A macro without end stays as it is. */
 function identification(template: string | undefined, filler: Filler): Result<string | undefined, Unfilled> {
   if (template === undefined) return ok(undefined)
-  const filled = filler.text(template, onlyMacro(template) === undefined ? 'null' : '')
-  if (filled.ok) return ok(filled.value === '' && onlyMacro(template) !== undefined ? undefined : filled.value)
-  return filled.error.kind === 'macroOpen' ? ok(template) : filled
+  const filled = filler.textUnlessNull(template)
+  return !filled.ok && filled.error.kind === 'macroOpen' ? ok(template) : filled
 }

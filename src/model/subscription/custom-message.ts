@@ -4,7 +4,7 @@ import { compareBytes, type Value } from '../context/entity.js'
 import type { StepBudget } from '../context/step-budget.js'
 import { quote } from '../context/value.js'
 import { type JsonTemplate, readJsonTemplate, shortestJson, type TemplateText } from '../expression/json-template.js'
-import { onlyMacro, withoutMacros } from '../expression/macros.js'
+import { withoutMacros } from '../expression/macros.js'
 import { type Filler, percentDecoded, type Unfilled } from '../expression/template.js'
 import type { Undeliverable } from './message.js'
 import { isTopic, parseNotificationUrl, streamReference } from './targets.js'
@@ -147,10 +147,9 @@ function filledHeaders({ headers = {} }: HttpTemplate, filler: Filler): Result<r
     const given = filler.text(nameTemplate, 'null')
     if (!given.ok) return given
     const name = given.value.toLowerCase()
-    const isMacro = onlyMacro(valueTemplate) !== undefined
-    const value = filler.text(valueTemplate, isMacro ? '' : 'null')
+    const value = filler.textUnlessNull(valueTemplate)
     if (!value.ok) return value
-    if (unchangeable.has(name) || (isMacro && value.value === '')) continue
+    if (unchangeable.has(name) || value.value === undefined) continue
     const bytes = Buffer.from(percentDecoded(value.value)).toString('latin1')
     if (!legalName.test(name) || !legalValue.test(bytes)) return err({ kind: 'headerInvalid', name })
     filled.set(name, bytes)
