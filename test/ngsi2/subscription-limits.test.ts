@@ -56,3 +56,26 @@ test('what a subscription has of each thing is limited', async (t) => {
     t.equal(refusalOf(given(most + 1)), refusal, name)
   }
 })
+
+test('types in ngsi of a custom notification are checked as names are: their length and their characters', async (t) => {
+  const ngsiRefused = (ngsi: object) => [
+    refusalOf({ notification: { httpCustom: { url, ngsi } } }),
+    refusalOf({ notification: { mqttCustom: { url: 'mqtt://bus.example', topic: 't', ngsi } } }),
+  ]
+  const both = (refusal: string | undefined) => [refusal, refusal]
+  const withMetadata = (type: unknown) => ({ a: { value: 1, metadata: { evalPriority: { type, value: 1 } } } })
+  for (const [what, ngsiOf] of [
+    ['attribute name', (name: string) => ({ [name]: { value: 1 } })],
+    ['attribute type', (type: string) => ({ a: { type, value: 1 } })],
+    ['metadata type', withMetadata],
+  ] as const) {
+    t.same(ngsiRefused(ngsiOf('')), both(`${what} length: 0, min length supported: 1`), what)
+    t.same(ngsiRefused(ngsiOf('x'.repeat(257))), both(`${what} length: 257, max length supported: 256`), what)
+    for (const illegal of ['x y', 'x/y', 'x#y', 'é', 'x\n']) {
+      t.same(ngsiRefused(ngsiOf(illegal)), both(`Invalid characters in ${what}`), `${what} ${illegal}`)
+    }
+    for (const legal of ['x'.repeat(256), '<x>;(y)', '${x}']) t.same(ngsiRefused(ngsiOf(legal)), both(undefined), legal)
+  }
+  t.same(ngsiRefused({ a: { type: 1, value: 1 } }), both('invalid JSON type for attribute type'))
+  t.same(ngsiRefused(withMetadata(1)), both('invalid JSON type for attribute metadata type'))
+})

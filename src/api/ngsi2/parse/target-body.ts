@@ -1,4 +1,4 @@
-import { excessiveLength, hasForbidden, hasForbiddenInId, type Value } from '../../../model/context/entity.js'
+import { hasForbidden, hasForbiddenInId, type Value } from '../../../model/context/entity.js'
 import { writeInSteps } from '../../../model/context/large/written-value.js'
 import { type TemplateText, templateText } from '../../../model/expression/json-template.js'
 import { hasMacro } from '../../../model/expression/macros.js'
@@ -11,7 +11,16 @@ import type {
   Template,
 } from '../../../model/subscription/terms.js'
 import type { Steps } from '../../../slices.js'
-import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './tree.js'
+import {
+  type Given,
+  type GivenObject,
+  type Identified,
+  identifierMistake,
+  isGivenObject,
+  member,
+  refuse,
+  refuseTooDeep,
+} from './tree.js'
 
 interface TargetPayload {
   readonly reference: string
@@ -230,7 +239,7 @@ function readNgsiTemplate(given: Given): TemplateText {
     if (name === 'id' || name === 'type') {
       if (typeof item !== 'string') refuse(`Invalid JSON type for entity ${name}`)
     } else {
-      checkName(name)
+      checkIdentifier('attribute name', name)
       checkAttribute(item)
     }
   }
@@ -239,18 +248,19 @@ function readNgsiTemplate(given: Given): TemplateText {
   return text
 }
 
-function checkName(name: string): void {
-  if (name === '') refuse('attribute name length: 0, min length supported: 1')
-  const bytes = excessiveLength(name)
-  if (bytes !== undefined) refuse(`attribute name length: ${bytes}, max length supported: 256`)
-  if (hasForbiddenInId(name)) refuse('Invalid characters in attribute name')
+function checkIdentifier(what: Identified, text: string): void {
+  const mistake = identifierMistake(what, text, hasForbiddenInId)
+  if (mistake !== undefined) refuse(mistake)
 }
 
 function checkAttribute(given: Given): void {
   if (!isGivenObject(given)) refuse('attribute must be a JSON object, unless keyValues option is used')
   for (const [name, item] of Object.entries(given)) {
     if (!attributeMembers.has(name)) refuse('unrecognized property for context attribute')
-    if (name === 'type' && typeof item !== 'string') refuse('invalid JSON type for attribute type')
+    if (name === 'type') {
+      if (typeof item !== 'string') refuse('invalid JSON type for attribute type')
+      checkIdentifier('attribute type', item)
+    }
     if (name === 'metadata') checkMetadata(item)
   }
 }
@@ -269,7 +279,10 @@ function checkMetadata(given: Given): void {
 function checkElement(element: GivenObject): void {
   for (const [name, item] of Object.entries(element)) {
     if (!metadataMembers.has(name)) refuse('invalid JSON field for attribute metadata')
-    if (name === 'type' && typeof item !== 'string') refuse('invalid JSON type for attribute metadata type')
+    if (name === 'type') {
+      if (typeof item !== 'string') refuse('invalid JSON type for attribute metadata type')
+      checkIdentifier('metadata type', item)
+    }
   }
   const priority = member(element, 'value')
   if (typeof priority !== 'number') refuse('evalPriority metadata must be a number')

@@ -62,14 +62,28 @@ export function unrecognized(member: string): ApiResponse {
 export const emptyPayload = badInput('empty payload')
 
 /** What an identifier names, in the words of the errors [NGSIv2 context 4.1]. */
-type Identified = 'entity id' | 'entity type' | 'attribute name' | 'attribute type' | 'metadata name' | 'metadata type'
+export type Identified =
+  | 'entity id'
+  | 'entity type'
+  | 'attribute name'
+  | 'attribute type'
+  | 'metadata name'
+  | 'metadata type'
 
-/** The mistake in an identifier: first its length in bytes, then its characters [NGSIv2 context 4.1]. */
-export function identifierMistake(what: Identified, text: string): string | undefined {
+/**
+ * The mistake in an identifier: first its length in bytes, then its characters [NGSIv2 context 4.1].
+ *
+ * @param isIllegal whether a text holds a character that it may not have
+ */
+export function identifierMistake(
+  what: Identified,
+  text: string,
+  isIllegal: (text: string) => boolean = hasForbiddenInIdentifier,
+): string | undefined {
   if (text === '') return `${what} length: 0, min length supported: 1`
   const excess = excessiveLength(text)
   if (excess !== undefined) return `${what} length: ${excess}, max length supported: 256`
-  return hasForbiddenInIdentifier(text) ? `Invalid characters in ${what}` : undefined
+  return isIllegal(text) ? `Invalid characters in ${what}` : undefined
 }
 
 /** The response to an invalid identifier; undefined for a valid one [NGSIv2 context 4.1]. */
