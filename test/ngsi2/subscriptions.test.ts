@@ -291,6 +291,38 @@ test('a flag of MQTT that is null is refused, as every other one', async (t) => 
   }
 })
 
+test('notifications over Kafka are refused after everything else that is wrong', async (t) => {
+  const broker = await RunningBroker.tenant()
+  const subject = { entities: [{ idPattern: '.*' }] }
+  const made = await broker.send('POST', '/v2/subscriptions', {
+    subject,
+    notification: { http: { url: 'http://127.0.0.1:9/' }, attrs: ['a'], covered: true },
+  })
+  const own = made.headers.get('location') ?? ''
+  const unknown = '/v2/subscriptions/0123456789abcdef01234567'
+  const paths = { 'Fiware-ServicePath': '/a,/b' }
+  const below = { 'Fiware-ServicePath': '/a/#' }
+  const cases = [
+    ['POST', '/v2/subscriptions', {}, {}, 501, 'kafka notifications are not supported'],
+    ['POST', '/v2/subscriptions', {}, paths, 400, 'max one service-path allowed for subscriptions'],
+    ['PATCH', own, { attrs: ['a'] }, {}, 501, 'kafka notifications are not supported'],
+    ['PATCH', own, { covered: false }, {}, 501, 'kafka notifications are not supported'],
+    ['PATCH', own, {}, {}, 400, 'covered true cannot be used if notification attributes list is empty'],
+    ['PATCH', own, {}, below, 400, 'servicepath with wildcard # is not allowed in patch update request'],
+    ['PATCH', unknown, {}, {}, 404, 'subscription id not found'],
+    ['PATCH', '/v2/subscriptions/none', {}, {}, 404, 'subscription id not found'],
+  ] as const
+  const errors = { 400: 'BadRequest', 404: 'NotFound', 501: 'NotImplemented' }
+  for (const kind of ['kafka', 'kafkaCustom']) {
+    for (const [method, path, more, headers, status, description] of cases) {
+      const notification = { [kind]: { url: 'kafka://127.0.0.1:9', topic: 't' }, ...more }
+      const response = await broker.send(method, path, { subject, notification }, headers)
+      t.same([response.status, response.json], [status, { error: errors[status], description }], `${method} ${path}`)
+    }
+  }
+  t.match((await broker.send('GET', own)).json, { notification: { http: { url: 'http://127.0.0.1:9/' } } })
+})
+
 /** The attributes in notifications in the form of NGSIv1, each as its name, its value and the names of its metadata. */
 function legacyAttributes(bodies: readonly unknown[]) {
   return (bodies as { contextResponses: { contextElement: { id: string; attributes?: LegacyAttribute[] } }[] }[]).map(

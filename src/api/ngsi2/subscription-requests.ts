@@ -4,7 +4,7 @@ import type { Tenant } from '../../model/context/entity.js'
 import type { PathRange } from '../../model/context/query.js'
 import { everywhere, isBoundTo, meansEverywhere } from '../../model/context/scope-headers.js'
 import { jsonRead, shortestBody } from '../../model/subscription/custom-message.js'
-import { armedAt, type SubscriptionPatch } from '../../model/subscription/patch.js'
+import { armedAt, coversNothing, type SubscriptionPatch, termsOf } from '../../model/subscription/patch.js'
 import { parseGivenId, type SubscriptionId } from '../../model/subscription/subscription.js'
 import { err, ok, type Result } from '../../result.js'
 import { inSlices, type Steps } from '../../slices.js'
@@ -14,6 +14,8 @@ import { type Ngsi2Services, operation, pathOperation } from './operation.js'
 import { listed, pageOf } from './parameters.js'
 import {
   coveredWithoutAttributes,
+  type KafkaBody,
+  kafkaUnsupported,
   type NewSubscriptionBody,
   parseNewSubscription,
   parseSubscriptionPatch,
@@ -24,6 +26,7 @@ import { filterOf } from './subscription-filter.js'
 
 /** No subscription has that id, or it has another path. */
 export const subscriptionNotFound = errorOf('NotFound', 'The requested subscription has not been found. Check id')
+const noKafka = errorOf('NotImplemented', kafkaUnsupported)
 const notPatched = errorOf('NotFound', 'subscription id not found')
 
 /** The response to an empty id in the path, which counts as malformed, by the method [NGSIv2 context 1.1]. */
@@ -39,10 +42,12 @@ export const createSubscription = operation({
     const payload = yield* parseNewSubscription(body)
     if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
     if (paths.length > 1) return err(badInput('max one service-path allowed for subscriptions'))
+    if ('kafka' in payload.value) return payload
     const long = yield* tooLongTemplate(services, payload.value)
     return long === undefined ? payload : err(long)
   },
   work: async ({ services, request, tenant }, payload) => {
+    if ('kafka' in payload) return noKafka
     const [path = everywhere] = request.paths
     const made = await services.broker.subscriptions.add(newSubscription(tenant, path, payload, now()))
     if (!made.ok) return unavailable(made.error)
@@ -127,7 +132,7 @@ export const patchSubscription = operation({
   parse: function* ({ body, paths }, services) {
     const payload = yield* parseSubscriptionPatch(body)
     if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
-    const long = yield* tooLongTemplate(services, payload.value)
+    const long = 'kafka' in payload.value ? undefined : yield* tooLongTemplate(services, payload.value)
     if (long !== undefined) return err(long)
     const path = pathOfPatch(paths)
     return path.ok ? ok({ ...payload.value, path: path.value }) : path
@@ -135,6 +140,7 @@ export const patchSubscription = operation({
   work: async ({ services, request, tenant }, payload) => {
     const id = parseGivenId(segment(request, 'subscriptionId'))
     if (!id.ok) return notPatched
+    if ('kafka' in payload) return kafkaRefused(services, tenant, id.value as SubscriptionId, payload)
     const patch = patchOf(tenant, id.value as SubscriptionId, payload)
     const done = await services.broker.subscriptions.patch(patch)
     if (done.ok) return { status: 204 }
@@ -142,6 +148,20 @@ export const patchSubscription = operation({
     return done.error.kind === 'coversNothing' ? badInput(coveredWithoutAttributes) : unavailable(done.error)
   },
 })
+
+/** The response to a PATCH that asks for Kafka: what else is wrong with it comes first [NGSIv2 subscriptions 7.2]. */
+async function kafkaRefused(
+  { broker }: Ngsi2Services,
+  tenant: Tenant,
+  id: SubscriptionId,
+  { kafka }: KafkaBody,
+): Promise<ApiResponse> {
+  const found = await broker.subscriptions.one(tenant, id, 'ngsi2')
+  if (!found.ok) return unavailable(found.error)
+  if (found.value === undefined) return notPatched
+  const { covered = termsOf(found.value.subscription).notification.covered } = kafka
+  return coversNothing({ ...kafka, covered }) ? badInput(coveredWithoutAttributes) : noKafka
+}
 
 function pathOfPatch(paths: readonly PathRange[]): Result<PathRange | undefined, ApiResponse> {
   const [path, ...others] = paths

@@ -1,4 +1,5 @@
 import { readExpression } from '../../api/ngsi2/parse/selectors.js'
+import { kafkaUnsupported } from '../../api/ngsi2/parse/subscription-body.js'
 import { readTarget } from '../../api/ngsi2/parse/target-body.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../../api/ngsi2/parse/tree.js'
 import { parseNotificationUrl, streamReference } from '../../model/subscription/targets.js'
@@ -121,7 +122,7 @@ function checkedTarget(kind: string, given: GivenObject): NotificationTarget {
 
 function checkedParts(kind: string, given: GivenObject): { readonly target: NotificationTarget } {
   const read = readTarget({ [kind]: given })
-  return read === 'kafka' ? refuse('kafka notifications are not supported', 'NotImplemented') : read
+  return read === 'kafka' ? refuse(kafkaUnsupported, 'NotImplemented') : read
 }
 
 function customOf(given: Given): GivenObject {

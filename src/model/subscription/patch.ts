@@ -98,7 +98,7 @@ export function patched(
   const terms = termsOf(before)
   const shown = notification ? patchedNotification(before, notification) : terms.notification
   const attributes = notification?.attributes ?? before.attributes
-  if (shown.covered && (shown.excepts || attributes.length === 0)) return err({ kind: 'coversNothing' })
+  if (coversNothing({ ...shown, attributes })) return err({ kind: 'coversNothing' })
   return ok({
     ...before,
     path: path ?? before.path,
@@ -117,6 +117,15 @@ export function patched(
       maxFails: notification ? notification.maxFails : terms.maxFails,
     },
   })
+}
+
+/** Whether a notification is `covered` without a list of attributes to cover [NGSIv2 subscriptions 2.2]. */
+export function coversNothing({
+  covered,
+  excepts,
+  attributes,
+}: Pick<NotificationTerms, 'covered' | 'excepts'> & Pick<Subscription, 'attributes'>): boolean {
+  return covered && (excepts || attributes.length === 0)
 }
 
 /** The moment from which a notification uses up a oneshot that is set now: later than all notifications before. */

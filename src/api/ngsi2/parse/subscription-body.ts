@@ -1,6 +1,7 @@
 import type { JsonMalformed } from '../../../json-reader.js'
 import { PatternsTogether } from '../../../model/context/pattern.js'
 import type { Selector } from '../../../model/context/query.js'
+import { coversNothing } from '../../../model/subscription/patch.js'
 import {
   type Alteration,
   type AttributesFormat,
@@ -64,18 +65,31 @@ export interface NewSubscriptionBody extends SubscriptionBody {
   readonly notification: NotificationBody
 }
 
+/**
+ * A payload that asks for notifications over Kafka and is right otherwise. Whoever parses it refuses it after all other checks [NGSIv2
+ * subscriptions 7.2].
+ */
+export interface KafkaBody {
+  readonly kafka: Pick<NotificationBody, 'attributes' | 'excepts' | 'covered'>
+}
+
+/** The text of the refusal of notifications over Kafka. */
+export const kafkaUnsupported = 'kafka notifications are not supported'
+
 /** Reads the payload of a POST, in the order of the rows of [NGSIv2 subscriptions 2.2]. */
-export function* parseNewSubscription(body: string): Steps<Result<NewSubscriptionBody, BodyRefusal>> {
+export function* parseNewSubscription(body: string): Steps<Result<NewSubscriptionBody | KafkaBody, BodyRefusal>> {
   const given = yield* readBody(body)
   return checked(() => {
-    const { subject, notification, ...rest } = readSubscription(given, 'new')
+    const read = readSubscription(given, 'new')
+    if ('kafka' in read) return read
+    const { subject, notification, ...rest } = read
     if (subject === undefined || notification === undefined) throw new Error('what a new subscription needs is checked')
     return { ...rest, subject, notification }
   })
 }
 
 /** Reads the payload of a PATCH, in the order of the rows of [NGSIv2 subscriptions 2.2]. */
-export function* parseSubscriptionPatch(body: string): Steps<Result<SubscriptionBody, BodyRefusal>> {
+export function* parseSubscriptionPatch(body: string): Steps<Result<SubscriptionBody | KafkaBody, BodyRefusal>> {
   const given = yield* readBody(body)
   return checked(() => readSubscription(given, 'patch'))
 }
@@ -89,7 +103,7 @@ function* readBody(body: string): Steps<Result<Given, JsonMalformed>> {
 
 type Use = 'new' | 'patch'
 
-function readSubscription(body: Result<Given, JsonMalformed>, use: Use): SubscriptionBody {
+function readSubscription(body: Result<Given, JsonMalformed>, use: Use): SubscriptionBody | KafkaBody {
   const given = readObject(body)
   if (Object.keys(given).length === 0) refuse('empty payload')
   const description = readDescription(member(given, 'description'), 'description is not a string')
@@ -98,7 +112,7 @@ function readSubscription(body: Result<Given, JsonMalformed>, use: Use): Subscri
   const expires = readExpires(member(given, 'expires'))
   const status = readStatus(member(given, 'status'))
   const throttling_s = readThrottling(member(given, 'throttling'))
-  if (notification === 'kafka') refuse('kafka notifications are not supported', 'NotImplemented')
+  if (notification !== undefined && 'kafka' in notification) return notification
   return { description, subject, notification, expires, status, throttling_s }
 }
 
@@ -146,7 +160,7 @@ function readFlag(given: Given, name: string): boolean | undefined {
   refuse(`${name} is not a bool`)
 }
 
-function readNotification(given: Given, use: Use): NotificationBody | 'kafka' | undefined {
+function readNotification(given: Given, use: Use): NotificationBody | KafkaBody | undefined {
   if (given === undefined) {
     if (use === 'new') refuse('no notification for subscription specified')
     return undefined
@@ -156,11 +170,11 @@ function readNotification(given: Given, use: Use): NotificationBody | 'kafka' | 
   const shown = readShown(given)
   const onlyChanged = readFlag(member(given, 'onlyChangedAttrs'), 'onlyChangedAttrs')
   const covered = readFlag(member(given, 'covered'), 'covered')
-  if (covered === true && (shown.excepts || shown.attributes.length === 0)) refuse(coveredWithoutAttributes)
+  if (coversNothing({ ...shown, covered: covered === true })) refuse(coveredWithoutAttributes)
   const metadata = readLimitedNames(given, 'metadata')
   const format = readFormat(member(given, 'attrsFormat'))
   const maxFails = readMaxFails(member(given, 'maxFailsLimit'))
-  if (target === 'kafka') return 'kafka'
+  if (target === 'kafka') return { kafka: { ...shown, covered } }
   return { ...target, ...shown, metadata, format, onlyChanged, covered, maxFails }
 }
 

@@ -1,5 +1,5 @@
 import { parseNewRegistration } from '../../../api/ngsi2/parse/registration-body.js'
-import { parseNewSubscription } from '../../../api/ngsi2/parse/subscription-body.js'
+import { kafkaUnsupported, parseNewSubscription } from '../../../api/ngsi2/parse/subscription-body.js'
 import { checked, type Given, type GivenObject, isGivenObject, member, refuse } from '../../../api/ngsi2/parse/tree.js'
 import { newSubscription } from '../../../api/ngsi2/subscription-requests.js'
 import type {
@@ -223,6 +223,7 @@ function subscriptionOfResponse(
   const isSettable = status === 'inactive' || status === 'oneshot'
   const body = atOnce(parseNewSubscription(JSON.stringify({ ...rest, ...(isSettable && { status }) })))
   if (!body.ok) refuse(body.error.description)
+  if ('kafka' in body.value) refuse(kafkaUnsupported)
   const { target } = body.value.notification
   const id = fields.hexId() as SubscriptionId
   if (target.kind === 'mqtt' && target.passwd === hiddenPassword)

@@ -1,4 +1,4 @@
-import { parseNewSubscription } from '../../../api/ngsi2/parse/subscription-body.js'
+import { kafkaUnsupported, parseNewSubscription } from '../../../api/ngsi2/parse/subscription-body.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../../../api/ngsi2/parse/tree.js'
 import { newSubscription } from '../../../api/ngsi2/subscription-requests.js'
 import { maxNesting } from '../../../json-reader.js'
@@ -23,6 +23,7 @@ export function readOrionSubscription(given: Given, tenant: Tenant, now: Millise
   const conditions = conditionsIn(document)
   const body = atOnce(parseNewSubscription(JSON.stringify(payloadOf(document, conditions.names, losses))))
   if (!body.ok) refuse(body.error.description)
+  if ('kafka' in body.value) refuse(kafkaUnsupported)
   const path = textIn(document['servicePath']) ?? ''
   const made = newSubscription(
     tenant,
