@@ -39,6 +39,27 @@ test('a body in chunks of one byte is received whole', async (t) => {
   t.match(await asked(httpClient(t), end.url), { status: 200, fault: undefined, bytes })
 })
 
+test('many bodies in chunks of one byte share the turns of the event loop', async (t) => {
+  const [responses, bytes, most] = [8, 20_000, 600]
+  const end = await rawEnd(t, (socket) => socket.end(`${chunked}${'1\r\nx\r\n'.repeat(bytes)}0\r\n\r\n`))
+  const client = httpClient(t)
+  const turns: number[] = []
+  let pieces = 0
+  const turnIsOver = (): void => {
+    turns.push(pieces)
+    pieces = 0
+  }
+  const take = (): undefined => {
+    if (pieces === 0) setImmediate(turnIsOver)
+    pieces += 1
+  }
+  const all = Array.from({ length: responses }, () =>
+    client.send({ origin: new URL(end.url).origin, path: '/', headers: [], body: Buffer.from('{}'), take }),
+  )
+  for (const { ended } of await Promise.all(all)) t.equal(await ended, undefined)
+  t.ok(Math.max(...turns) < most, `${Math.max(...turns)} in one turn`)
+})
+
 test('what a connection has received for earlier requests does not count', async (t) => {
   const end = await FarEnd.listen(t)
   const bytes = 2 ** 20

@@ -124,7 +124,8 @@ export class HttpClient {
       this.#connect(options, (...[fault, socket]) => {
         if (fault !== null) return callback(fault, null)
         connection.socket = socket
-        socket.on('readable', () => connection.handler?.received(socket.bytesRead))
+        // What a paused parser has not read is not judged.
+        socket.on('readable', () => connection.handler?.received(socket.bytesRead - socket.readableLength))
         callback(null, socket)
       })
     const client = new Client(origin, { ...this.#options, connect })

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { whenOver } from '../../time-limit.js'
+import { PieceTurns } from './piece-turns.js'
 
 /** Gets the pieces of the body of a response; a fault that it gives back cuts the body off. */
 export type TakePiece = (piece: Buffer) => Error | undefined
@@ -39,11 +40,15 @@ interface ResponseHandlerParts {
   readonly over: (complete: boolean) => void
 }
 
+/** Of all responses of this thread. */
+const turns = new PieceTurns()
+
 /** Takes the response to one request from undici. */
 export class ResponseHandler implements Dispatcher.DispatchHandlers {
   readonly #parts: ResponseHandlerParts
   #unlimit = (): void => {}
   #abort = (_fault: Error): void => {}
+  #resume = (): void => {}
   #interim = 0
   #body_bytes = 0
   #responding = false
@@ -70,7 +75,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     this.#responding = true
   }
 
-  onHeaders(status: number, raw: readonly Buffer[]): boolean {
+  onHeaders(status: number, raw: readonly Buffer[], resume: () => void): boolean {
+    this.#resume = resume
     if (status < 200) return this.#tookInterim()
     if (this.#over) return true
     const ended = new Promise<unknown>((resolve) => {
@@ -83,12 +89,13 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     return true
   }
 
+  /** False pauses the parser within what it has read. */
   onData(piece: Buffer): boolean {
-    if (this.#over) return true
+    if (this.#over) return false
     this.#body_bytes += piece.length
     const fault = this.#parts.take(piece)
     if (fault !== undefined) this.#end(fault)
-    return true
+    return fault === undefined && turns.goesOn(this.#resume)
   }
 
   /** The connection has received this much in all; what is not body is framing, also where the parser has not told of it. */
