@@ -199,6 +199,11 @@ export class ClientConnection implements WaitingInput {
     }
   }
 
+  /** Begins work on a large request when the turn of the event loop has time for it. The work catches its own faults. */
+  beginLarge(work: () => void): void {
+    this.#shares.turns.begin(work)
+  }
+
   enter(call: InProgress): void {
     this.#requests.add(call)
     this.#queue.push(call)

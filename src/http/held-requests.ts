@@ -113,8 +113,8 @@ export class HeldRequests {
 const requestsPerTurn = 16
 
 /**
- * How long all connections together may begin requests of which they had sent several at once. What Node does for these
- * requests afterwards takes as long again.
+ * How long all connections together may begin requests of which they had sent several at once, and large ones. What Node does
+ * for these requests afterwards takes as long again.
  */
 const turnTime: Nanoseconds = 2_000_000n
 
@@ -129,13 +129,13 @@ export interface WaitingInput {
 }
 
 /**
- * Shares each turn of the event loop between the connections that have sent many requests at once: they begin some in turn,
- * and everything else that has arrived is served in between. It costs nothing while no connection sends a request before
- * it has the response to the one before.
+ * Shares each turn of the event loop between the connections that have sent many requests at once, and the large requests of
+ * all connections: they begin some in turn, and everything else that has arrived is served in between. It costs nothing while
+ * requests are small and no connection sends one before it has the response to the one before.
  */
 export class InputTurns {
   readonly #flushResponses: () => void
-  #waiting: WaitingInput[] = []
+  #waiting: Pick<WaitingInput, 'takeTurn'>[] = []
   readonly #readers = new Set<WaitingInput>()
   /** Those that read nothing more in this turn because of what another one brings. */
   #interrupted: WaitingInput[] = []
@@ -165,9 +165,20 @@ export class InputTurns {
   }
 
   /** The connection gets its turn behind those that wait already. */
-  add(input: WaitingInput): void {
+  add(input: Pick<WaitingInput, 'takeTurn'>): void {
     this.#waiting.push(input)
     if (!this.#isArmed) this.#arm(process.hrtime.bigint())
+  }
+
+  /**
+   * Work on a large request begins at once if the turn has time left, else behind those that wait already. The work catches its
+   * own faults.
+   */
+  begin(work: () => void): void {
+    const now = process.hrtime.bigint()
+    this.enter(now)
+    if (this.isOver(now)) this.add({ takeTurn: work })
+    else work()
   }
 
   /**

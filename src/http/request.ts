@@ -25,6 +25,12 @@ const maxHeaders = 200
 const timed_bytes = 4096
 
 /**
+ * Requests whose targets and bodies together are at least this long share the turns of the event loop: each of them may take
+ * some milliseconds, and hundreds of connections can send one at the same time.
+ */
+const large_bytes = 2048
+
+/**
  * One request: its head is checked and its body read (`RequestReader`), it gets its turn and a permit, its operation is
  * carried out, and its response is written (`ResponseSender`). `RequestLife` says what may happen in which order, and that
  * there is one response: each method that moves the request on takes a step first, and does nothing when the step comes
@@ -238,12 +244,29 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   /** It is this request's turn on its connection; it works when it has a permit, if it needs one. */
   #takeTurn(): void {
     this.#hasTurn = true
+    // Before it has a permit: small requests would wait for those of large ones.
+    if (this.#isLarge) this.#parts.connection.beginLarge(() => this.guarded(() => this.#askToWork()))
+    else this.#askToWork()
+  }
+
+  #askToWork(): void {
+    if (!this.#life.isOpen) return
     if (this.#admitted !== undefined && this.#needsPermit(this.#admitted)) {
       this.#takePermit(
-        () => this.guarded(() => this.#work()),
+        () => this.#workWithPermit(),
         () => this.guarded(() => this.#refuse()),
       )
     } else this.#work()
+  }
+
+  /** Permits may come back for many large requests at once. */
+  #workWithPermit(): void {
+    if (this.#isLarge) this.#parts.connection.beginLarge(() => this.guarded(() => this.#work()))
+    else this.guarded(() => this.#work())
+  }
+
+  get #isLarge(): boolean {
+    return this.step_bytes + this.#parts.head.url.length >= large_bytes
   }
 
   /** Work that is done at once has given its permit back before `ask` returns; to do so twice changes nothing. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'tap'
-import type { Operation, Resource, Use } from '../../src/broker/operations/api.js'
+import type { ApiRequest, Operation, Resource, Use } from '../../src/broker/operations/api.js'
 import { InputTurns } from '../../src/http/held-requests.js'
 import { ok } from '../../src/result.js'
 import { until } from '../until.js'
@@ -15,7 +15,7 @@ interface Watched {
   next(): Promise<void>
 }
 
-function watched(): Watched {
+function watched(works: (request: ApiRequest) => void = () => {}): Watched {
   const begun: { id: string; turn: number }[] = []
   const waiting: (() => void)[] = []
   let turn = 0
@@ -24,20 +24,17 @@ function watched(): Watched {
     setImmediate(count).unref()
   }
   setImmediate(count).unref()
+  const prepare: Operation['prepare'] = (request) => {
+    const id = request.segments['id'] ?? ''
+    begun.push({ id, turn })
+    for (const resolve of waiting.splice(0)) resolve()
+    works(request)
+    return ok(() => ({ status: 200, body: `"${id}"` }))
+  }
   const resource: Resource = {
     pattern: '/v1/watched/{id}',
     anyCase: true,
-    operations: {
-      GET: {
-        use: 'read',
-        prepare: ({ segments }) => {
-          const id = segments['id'] ?? ''
-          begun.push({ id, turn })
-          for (const resolve of waiting.splice(0)) resolve()
-          return ok(() => ({ status: 200, body: `"${id}"` }))
-        },
-      },
-    },
+    operations: { GET: { use: 'read', prepare }, POST: { use: 'write', prepare } },
   }
   return { resource, begun, next: () => new Promise((resolve) => waiting.push(resolve)) }
 }
@@ -256,6 +253,92 @@ test('whoever was interrupted reads on together in the next turn, and those that
   t.same(await readInNext(), ['first'])
   t.same(await readInNext(), ['second'])
   t.same(await readInNext(), [])
+})
+
+/** The work of a request: one with a long body or parameter uses up the time that large requests have in a turn of the event loop. */
+function sized({ body, parameters }: ApiRequest): void {
+  const until_ms = performance.now() + 3
+  while (body.length + (parameters.get('q')?.length ?? 0) > 100 && performance.now() < until_ms);
+}
+
+/** An update with a body of this many bytes, without its last byte. */
+function allButOne(id: string, bytes: number): string {
+  const head = `POST /v1/watched/${id} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n`
+  return `${head}Content-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes - 1)}`
+}
+
+/** The most requests that began in one turn; the turns that are counted here and those in which requests begin may be out of step. */
+function mostInTurn(begun: Watched['begun']): number {
+  const counts = new Map<number, number>()
+  for (const { turn } of begun) counts.set(turn, (counts.get(turn) ?? 0) + 1)
+  return Math.max(...counts.values())
+}
+
+for (const [what, query, bytes] of [
+  ['bodies', '', 2048],
+  ['targets', `?q=${'x'.repeat(2048)}`, 10],
+] as const) {
+  test(`requests of many connections that have long ${what} and are complete at the same time begin in several turns`, async (t) => {
+    const { resource, begun } = watched(sized)
+    const { connect, meter } = await givenFrontEnd(t, {}, [resource])
+    const sockets = await Promise.all(Array.from({ length: 40 }, connect))
+    for (const [at, socket] of sockets.entries()) socket.write(allButOne(`s${at}${query}`, bytes))
+    await until(() => meter.inProgress === sockets.length)
+    const responses = sockets.map((socket, at) => untilReceived(socket, `"s${at}"`))
+    for (const socket of sockets) socket.write('x')
+    await Promise.all(responses)
+    t.equal(begun.length, sockets.length)
+    t.ok(mostInTurn(begun) <= 4, `${mostInTurn(begun)}`)
+    t.equal(meter.taken, 0)
+  })
+}
+
+test('small requests do not wait for large ones of other connections', async (t) => {
+  const { resource, begun } = watched(sized)
+  const { connect, meter } = await givenFrontEnd(t, { requestPermits: 4 }, [resource])
+  const sockets = await Promise.all(Array.from({ length: 20 }, connect))
+  const small = await connect()
+  for (const [at, socket] of sockets.entries()) socket.write(allButOne(`s${at}`, 2048))
+  small.write(allButOne('small', 100))
+  await until(() => meter.inProgress === sockets.length + 1)
+  const responses = [...sockets.map((socket, at) => untilReceived(socket, `"s${at}"`)), untilReceived(small, '"small"')]
+  for (const socket of [...sockets, small]) socket.write('x')
+  await Promise.all(responses)
+  const before = begun.findIndex(({ id }) => id === 'small')
+  t.ok(before < 5, `${before}`)
+})
+
+test('a large request that waits for its turn of the event loop stays before what follows it on its connection', async (t) => {
+  const { resource, begun } = watched(sized)
+  const { connect, meter } = await givenFrontEnd(t, {}, [resource])
+  const sockets = await Promise.all(Array.from({ length: 10 }, connect))
+  for (const [at, socket] of sockets.entries()) socket.write(allButOne(`s${at}`, 2048))
+  await until(() => meter.inProgress === sockets.length)
+  const responses = sockets.map((socket, at) => untilReceived(socket, `"next${at}"`))
+  for (const [at, socket] of sockets.entries()) socket.write(`x${allButOne(`next${at}`, 10)}x`)
+  for (const [at, text] of (await Promise.all(responses)).entries()) t.same(bodiesIn(text), [`s${at}`, `next${at}`])
+  const ids = begun.map(({ id }) => id)
+  for (const at of sockets.keys()) t.ok(ids.indexOf(`s${at}`) < ids.indexOf(`next${at}`))
+})
+
+test('a large request whose client goes while it waits for its turn of the event loop does not begin, and gives everything back', async (t) => {
+  const { resource, begun, next } = watched(sized)
+  const { connect, meter } = await givenFrontEnd(t, { requestPermits: 4 }, [resource])
+  const sockets = await Promise.all(Array.from({ length: 20 }, connect))
+  for (const [at, socket] of sockets.entries()) {
+    socket.on('error', () => {})
+    socket.write(allButOne(`s${at}`, 2048))
+  }
+  await until(() => meter.inProgress === sockets.length)
+  const first = next()
+  for (const socket of sockets) socket.write('x')
+  await first
+  for (const socket of sockets) socket.resetAndDestroy()
+  await until(() => meter.open === 0)
+  await nextTurn()
+  t.ok(begun.length < 5, `${begun.length}`)
+  t.equal(meter.inProgress, 0)
+  t.equal(meter.taken, 0)
 })
 
 test('a connection whose rest is thrown away is read on behind one whose body comes in small pieces', async (t) => {
