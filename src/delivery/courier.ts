@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import type { NoticeNumber } from '../model/subscription/notice.js'
 import type { SubscriptionId } from '../model/subscription/subscription.js'
+import { FrequentEvents } from '../observe/log/frequent-event.js'
 import type { DeliveryMeter } from '../observe/measure/delivery-figures.js'
 import { inSlices } from '../slices.js'
 import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints.js'
@@ -94,7 +95,8 @@ export class Courier implements DeliveryOperations {
     this.#barriers = new RemoteBarriers(outboxes.ofCoordinator, (id) => this.#queue.unbarred(id))
     this.#queue = this.#newQueue()
     const { maxSize, brokerId } = settings
-    const sending = { ...parts, outboxes, maxSize, brokerId, queue: this.#queue }
+    const told = { dropped: new FrequentEvents(), steps: new FrequentEvents() }
+    const sending = { ...parts, outboxes, maxSize, brokerId, told, queue: this.#queue }
     this.#attempts = new Attempts({ ...sending, ...newSenders(settings, parts.meter) })
     this.#streams = new Streams({
       ...sending,

@@ -4,6 +4,7 @@ import { Outboxes } from '../../src/delivery/queue/outboxes.js'
 import { type AttemptOutcome, trouble } from '../../src/delivery/queue/outgoing.js'
 import { Attempts } from '../../src/delivery/senders/attempts.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import { FrequentEvents } from '../../src/observe/log/frequent-event.js'
 import { LineLog } from '../../src/observe/log/log.js'
 import { ok } from '../../src/result.js'
 import { Switches } from '../../src/threads/shared-memory/switches.js'
@@ -230,6 +231,7 @@ class EndingCourier {
       ...{ queue, switches, log: new LineLog(switches, nothing), transaction: () => '1' },
       ...{ count: nothing, sent: nothing, alarm: nothing, brokerId: '0011223344556677', maxSize: 1e6 },
       ...{ render: () => '', body: () => ok('') },
+      told: { dropped: new FrequentEvents(), steps: new FrequentEvents() },
       meter: { attempted: nothing },
       outboxes: new Outboxes(
         outboxNumbers.map(() => ({ ...outbox, at: () => notice(nth(this.#ids, 0), 'any', '{}') })),

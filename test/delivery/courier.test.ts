@@ -738,6 +738,33 @@ test('bodies by templates are rendered when they are sent, by the terms of their
   t.match(lines, /the template of subscription \w+4 takes too long for Tank1 \(.*\): if it needs more than 4000 steps/)
 })
 
+test('of notifications by templates that are dropped, and of bodies that take too long, each subscription has a line every 10 s', async (t) => {
+  const end = await FarEnd.listen(t, responding(200))
+  const ids = [1, 2].map(subscriptionId)
+  const running = courier(t, { recipients: ids.map((id) => recipient(id, end.url())) })
+  await running.start()
+  const { subscription: _, body: __, correlator: ___, message: ____, after: _____, ...common } = notice(one, 'a', '')
+  const templates: readonly HttpTemplate[] = [{ payload: '${level' }, { payload: '${door|len}${door|len}' }]
+  const messages = templates.map((custom, at) => ({
+    correlator: `c; cbnotif=${at + 1}`,
+    message: { format: 'custom', url: end.url(), headers: [] },
+    terms: withTemplate(nth(ids, at), custom),
+  }))
+  const tank = entity({ id: 'Tank1', attributes: [attribute('door', 'x'.repeat(50_000))] })
+  const shown = { change: stateOf(common.tenant, tank), time: common.made, steps: 4000 }
+  for (let round = 0; round < 5; round += 1) {
+    nth(running.partitions, 0).enqueue({ ...common, subscriptions: ids, messages, shown })
+  }
+  running.ring()
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+  t.match(await running.state(nth(ids, 0)), { discarded: 5, timesSent: 0 })
+  const lines = running.lines.map((line) => JSON.stringify(line))
+  for (const what of ['is dropped: a macro of its template does not end', 'takes too long for Tank1']) {
+    t.equal(lines.filter((line) => line.includes(what)).length, 1, what)
+  }
+  t.equal(lines.filter((line) => line.includes('notif:drop')).length, 1)
+})
+
 test('a notification that turns out too long when it is rendered is dropped and counted, and the next one goes', async (t) => {
   const end = await FarEnd.listen(t, responding(200))
   const [small, large] = [subscriptionId(1), subscriptionId(2)]

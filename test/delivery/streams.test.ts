@@ -8,6 +8,7 @@ import type { StreamInstruction, StreamReport } from '../../src/delivery/streams
 import { idOfPosition, positionOfId } from '../../src/delivery/streams/stream-position.js'
 import { Streams } from '../../src/delivery/streams/streams.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import { FrequentEvents } from '../../src/observe/log/frequent-event.js'
 import { LineLog } from '../../src/observe/log/log.js'
 import { ok } from '../../src/result.js'
 import { Switches } from '../../src/threads/shared-memory/switches.js'
@@ -147,6 +148,7 @@ class StreamsUnderTest {
         })),
       ),
       ...{ render: () => '', body: () => ok('') },
+      told: { dropped: new FrequentEvents(), steps: new FrequentEvents() },
       count: () => undefined,
       sent: () => undefined,
       log: new LineLog(switches, () => undefined),

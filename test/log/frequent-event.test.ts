@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { FrequentEvent } from '../../src/observe/log/frequent-event.js'
+import { FrequentEvent, FrequentEvents } from '../../src/observe/log/frequent-event.js'
 
 test('a frequent event may have a line every 10 s, which has the number since the one before', (t) => {
   let now_ms = 500
@@ -12,5 +12,21 @@ test('a frequent event may have a line every 10 s, which has the number since th
   t.equal(event.happened(), undefined)
   now_ms += 60_000
   t.equal(event.happened(), 2)
+  t.end()
+})
+
+test('frequent events have a line every 10 s about each subject, and lines about 10,000 subjects in that time', (t) => {
+  let now_ms = 500
+  const events = new FrequentEvents(() => now_ms)
+  t.same([events.happened('a'), events.happened('b'), events.happened('a')], [1, 1, undefined])
+  now_ms += 10_000
+  t.same([events.happened('a'), events.happened('b')], [2, 1])
+  let lines = 0
+  for (let at = 0; at < 30_000; at += 1) if (events.happened(`s${at}`) !== undefined) lines += 1
+  t.ok(lines > 9_000 && lines <= 20_000, `${lines}`)
+  for (let at = 0; at < 30_000; at += 1) if (events.happened(`s${at}`) !== undefined) lines += 1
+  t.ok(lines <= 20_000, `${lines}`)
+  now_ms += 10_000
+  t.equal(events.happened('s29999'), 1)
   t.end()
 })

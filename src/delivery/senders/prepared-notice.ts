@@ -1,7 +1,9 @@
 import { StepBudget } from '../../model/context/step-budget.js'
 import type { BodyRenderer, Undeliverable } from '../../model/subscription/message.js'
 import type { NoticeRenderer, NumberedNotice, StoredNotice } from '../../model/subscription/notice.js'
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { streamReference } from '../../model/subscription/targets.js'
+import type { FrequentEvents } from '../../observe/log/frequent-event.js'
 import type { Log } from '../../observe/log/log.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Recipient } from '../queue/courier-protocol.js'
@@ -24,6 +26,8 @@ export interface PreparingParts extends MessageLimits {
   readonly render: NoticeRenderer
   readonly body: BodyRenderer
   readonly log: Log
+  /** What is told of the notifications of each subscription, by subscription. */
+  readonly told: { readonly dropped: FrequentEvents; readonly steps: FrequentEvents }
 }
 
 /** A notice as it can be sent, by an attempt or on a stream. */
@@ -42,17 +46,14 @@ export function preparedNotice(
   { outbox, number }: Pick<QueuedNotice, 'outbox' | 'number'>,
   recipient: Recipient,
 ): ReadyNotice | Unsendable {
-  const { outboxes, log, maxSize, brokerId } = parts
+  const { outboxes, maxSize, brokerId } = parts
   const notice = outboxes.all[outbox]?.at(number)
   if (notice === undefined) return { kind: 'missing' }
   if (notice === 'damaged') return { kind: 'unsendable', reason: `notice ${number} cannot be read` }
   const undeliverable = notice.message?.undeliverable
   const rendered = undeliverable === undefined ? bodyOf(notice, recipient, parts) : err(undeliverable)
   if (!rendered.ok) {
-    const { level, reason } = rendered.error
-    // Told of each notice, not once for the subscription as other drops are.
-    const { id } = recipient
-    log[level]('notif:drop', `a notification of subscription ${id} is dropped: ${reason}`, { subscription: id })
+    tellOfDrop(parts, recipient.id, rendered.error)
     return { kind: 'unsendable' }
   }
   const url = urlOf(notice, recipient)
@@ -63,17 +64,28 @@ export function preparedNotice(
   return reason === undefined ? { kind: 'ready', notice, url, headers, body } : { kind: 'unsendable', reason }
 }
 
+/** Unlike other drops these are told of again, since each notice may have a reason of its own. */
+function tellOfDrop({ log, told }: PreparingParts, id: SubscriptionId, { level, reason }: Undeliverable): void {
+  const number = told.dropped.happened(id)
+  if (number === undefined) return
+  const text =
+    number === 1
+      ? `a notification of subscription ${id} is dropped: ${reason}`
+      : `${number} notifications of subscription ${id} are dropped (the last one: ${reason})`
+  log[level]('notif:drop', text, { subscription: id })
+}
+
 function bodyOf(
   notice: StoredNotice,
   { id, attributes }: Recipient,
-  { render, body, log }: Pick<PreparingParts, 'render' | 'body' | 'log'>,
+  { render, body, log, told }: Pick<PreparingParts, 'render' | 'body' | 'log' | 'told'>,
 ): Result<string, Undeliverable> {
   if (notice.body !== undefined) return ok(notice.body)
   if ('entity' in notice) return ok(render({ id, attributes }, [notice.entity]))
   const { shown, terms, token, service } = notice
   const budget = new StepBudget(shown.steps)
   const rendered = body(terms, shown.change, { time: shown.time, origin: { token, service } }, budget)
-  if (budget.isSpent) {
+  if (budget.isSpent && told.steps.happened(id) !== undefined) {
     const { entity } = shown.change
     const what = `the template of subscription ${id} takes too long for ${entity.id} (${entity.type})`
     log.warn('subscriptions:steps', `${what}: if it needs more than ${shown.steps} steps, its macros are null`, {

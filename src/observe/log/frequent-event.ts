@@ -22,3 +22,38 @@ export class FrequentEvent {
     return since
   }
 }
+
+/** How many subjects may have lines in the time between two lines about one of them. */
+const mostSubjects = 10_000
+
+/** Events of one kind that have subjects: the lines about each subject are limited, and those about all subjects together. */
+export class FrequentEvents {
+  readonly #now_ms: () => number
+  readonly #events = new Map<string, FrequentEvent>()
+  /** When no subject was remembered last. */
+  #begun_ms: number
+
+  constructor(now_ms = () => performance.now()) {
+    this.#now_ms = now_ms
+    this.#begun_ms = now_ms()
+  }
+
+  /** It has happened to a subject. If a line may be written, gives how often since the last one about it, this time included. */
+  happened(subject: string): number | undefined {
+    const known = this.#events.get(subject)
+    if (known !== undefined) return known.happened()
+    if (this.#events.size >= mostSubjects && !this.#forgets()) return undefined
+    const event = new FrequentEvent(this.#now_ms)
+    this.#events.set(subject, event)
+    return event.happened()
+  }
+
+  /** Forgets all subjects, unless the first of them may have had a line just now. */
+  #forgets(): boolean {
+    const now_ms = this.#now_ms()
+    if (now_ms - this.#begun_ms < line_ms) return false
+    this.#begun_ms = now_ms
+    this.#events.clear()
+    return true
+  }
+}
