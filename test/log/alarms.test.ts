@@ -67,6 +67,21 @@ test('a release is held for as long as the condition keeps away, and a bad reque
   t.same(alarms.counts.BadInput, { active: 0, raised: 1, released: 1, relapsed: 1 })
 })
 
+test('bad requests that name another client each have 20 lines in 10 s, and the next line tells how many were left out', async (t) => {
+  const { alarms, takeLines, pass_s } = withClock(t)
+  for (let at = 0; at < 15_000; at += 1) alarms.raise('BadInput', `client ${at}`, 'JSON Parse Error')
+  t.match(alarms.counts.BadInput, { active: 10_000, raised: 15_000, released: 5_000 }, 'each is counted')
+  t.equal(takeLines().length, 20)
+  alarms.raise('ForwardingError', 'http://a/', 'timeout')
+  t.same(takeLines(), ['WARN Raising alarm ForwardingError http://a/: timeout'], 'other kinds have their lines')
+  pass_s(10)
+  for (const name of ['a', 'b']) alarms.raise('BadInput', name, 'JSON Parse Error')
+  const raised = (name: string) => `WARN Raising alarm BadInput ${name}: JSON Parse Error`
+  const [first, , third] = takeLines()
+  t.same(first, `${raised('a')} (19981 lines about other alarms BadInput left out before)`)
+  t.same(third, raised('b'))
+})
+
 /** As `given`, with a clock that only passes when it is told to. */
 function withClock(t: Test) {
   mock.timers.enable({ apis: ['setTimeout'] })

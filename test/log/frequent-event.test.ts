@@ -15,6 +15,17 @@ test('a frequent event may have a line every 10 s, which has the number since th
   t.end()
 })
 
+test('a frequent event may have several lines every 10 s', (t) => {
+  let now_ms = 500
+  const event = new FrequentEvent(() => now_ms, 3)
+  t.equal(event.happened(), 1)
+  now_ms += 6_000
+  t.same([event.happened(), event.happened(), event.happened(), event.happened()], [1, 1, undefined, undefined])
+  now_ms += 4_000
+  t.same([event.happened(), event.happened(), event.happened(), event.happened()], [3, 1, 1, undefined])
+  t.end()
+})
+
 test('frequent events have a line every 10 s about each subject, and lines about 10,000 subjects in that time', (t) => {
   let now_ms = 500
   const events = new FrequentEvents(() => now_ms)

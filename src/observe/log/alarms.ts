@@ -1,4 +1,6 @@
+import { numberOf } from '../../number-of.js'
 import { type Milliseconds, now } from '../../time.js'
+import { FrequentEvent } from './frequent-event.js'
 import type { LineContext, Log } from './log.js'
 import { alarmSubject } from './secrets.js'
 
@@ -48,6 +50,12 @@ const mostKept = 10_000
  */
 const hold_ms: Partial<Readonly<Record<AlarmKind, number>>> = { BadInput: 60_000 }
 
+/**
+ * How many lines there may be in 10 s about the alarms of a kind. A client names the subject of its BadInput itself, by a header of
+ * proxies: it could cause a line, or two, with each bad request.
+ */
+const limitedKinds: readonly (readonly [kind: AlarmKind, mostLines: number])[] = [['BadInput', 20]]
+
 interface AlarmSettings {
   /** Repetitions are logged as well (`-relogAlarms`). */
   readonly relog: boolean
@@ -63,6 +71,7 @@ export class Alarms {
   readonly #settings: AlarmSettings
   /** The oldest first. */
   readonly #active = new Map<string, Alarm>()
+  readonly #limited = new Map(limitedKinds.map(([kind, most]) => [kind, new FrequentEvent(undefined, most)]))
   readonly #counts = {
     BadInput: zero(),
     NotificationError: zero(),
@@ -95,7 +104,7 @@ export class Alarms {
     this.#counts[kind].active += 1
     this.#counts[kind].raised += 1
     const text = `Raising alarm ${shown(kind, subject)}: ${reason}`
-    this.#say(kind, text, context)
+    this.#tell(kind, text, context)
     this.#log.trace('alarm', text, { occurrences: 1 }, context)
     if (this.#active.size > (this.#settings.mostKept ?? mostKept)) this.#forgetOldest()
     this.#changed()
@@ -146,7 +155,7 @@ export class Alarms {
     this.#counts[kind].active -= 1
     this.#counts[kind].released += 1
     const text = `Releasing alarm ${shown(kind, subject)}${note}`
-    this.#say(kind, text, context)
+    this.#tell(kind, text, context)
     this.#log.trace('alarm', text, { occurrences }, context)
     this.#changed()
   }
@@ -162,6 +171,15 @@ export class Alarms {
       this.#end(alarm, alarm.subject, undefined, ' (forgotten: too many others are active)')
       return
     }
+  }
+
+  /** An alarm has been raised or released. */
+  #tell(kind: AlarmKind, text: string, context: LineContext | undefined): void {
+    const limited = this.#limited.get(kind)
+    const number = limited === undefined ? 1 : limited.happened()
+    if (number === undefined) return
+    const untold = number === 1 ? '' : ` (${numberOf(number - 1, 'line')} about other alarms ${kind} left out before)`
+    this.#say(kind, `${text}${untold}`, context)
   }
 
   #say(kind: AlarmKind, text: string, context: LineContext | undefined): void {

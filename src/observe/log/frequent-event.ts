@@ -1,22 +1,30 @@
-/** The least time between two lines about the same kind of event. */
+/** The time in which there may be one line, or a few, about the same kind of event. */
 const line_ms = 10_000
 
 /** Something that may happen very often: its lines are limited, and each says how often it has happened since the one before. */
 export class FrequentEvent {
   readonly #now_ms: () => number
+  readonly #mostLines: number
   #since = 0
-  #lastLine_ms = Number.NEGATIVE_INFINITY
+  /** The lines since the first of those that are limited together, and when that was. */
+  #lines = 0
+  #firstLine_ms = Number.NEGATIVE_INFINITY
 
-  constructor(now_ms = () => performance.now()) {
+  /** `mostLines`: how many lines there may be in 10 s. */
+  constructor(now_ms = () => performance.now(), mostLines = 1) {
     this.#now_ms = now_ms
+    this.#mostLines = mostLines
   }
 
   /** It has happened again. If a line may be written, gives how often it has happened since the last one, this time included. */
   happened(): number | undefined {
     this.#since += 1
     const now_ms = this.#now_ms()
-    if (now_ms - this.#lastLine_ms < line_ms) return undefined
-    this.#lastLine_ms = now_ms
+    if (now_ms - this.#firstLine_ms >= line_ms) {
+      this.#firstLine_ms = now_ms
+      this.#lines = 0
+    } else if (this.#lines >= this.#mostLines) return undefined
+    this.#lines += 1
     const since = this.#since
     this.#since = 0
     return since
