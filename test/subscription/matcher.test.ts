@@ -17,7 +17,11 @@ const unconditional = { alterations: [], onMetadata: true, expression: {}, scope
 
 /** Entities and who has subscribed to them: every update is a turn of its own. */
 class World {
-  readonly matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
+  readonly warnings: string[] = []
+  readonly matcher = new Matcher({
+    ...{ legacyBody: shortBody, ...rendering, memory_bytes: 10_000 },
+    log: { ...silentLog, warn: (_, message) => this.warnings.push(message) },
+  })
   #held: readonly Entity[] = []
 
   constructor(...subscriptions: readonly Partial<Subscription>[]) {
@@ -93,8 +97,19 @@ test('each condition may take an equal part of what all may take of a change, wh
     matcher.commit()
   }
   t.same(new Set(shares), new Set([50_000]))
-  t.equal(warnings.length, 2)
+  t.equal(warnings.length, 1, 'one in 10 s')
   t.match(warnings[0], /take too long for Silo1 \(Silo\): if one needs more than 50000 steps/)
+})
+
+test('updates that come back as custom notifications notify nobody, and of them there is a warning every 10 s', (t) => {
+  const world = new World({})
+  const update = (level: string, isCustom?: true) =>
+    world.update('APPEND', 'Silo1', [given('level', level)], { origin: { correlator: 'c', token: '', isCustom } })
+  t.equal(update('1').length, 1)
+  for (const level of ['2', '3', '4']) t.same(update(level, true), [])
+  t.equal(world.warnings.length, 1)
+  t.match(world.warnings[0], /notification loop detected: the update of Silo1 /)
+  t.end()
 })
 
 test('only subscriptions of the same tenant are woken; no tenant is one of its own', async (t) => {

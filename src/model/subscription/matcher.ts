@@ -1,3 +1,5 @@
+import { numberOf } from '../../number-of.js'
+import { FrequentEvent } from '../../observe/log/frequent-event.js'
 import type { Log } from '../../observe/log/log.js'
 import { atOnce, type Steps } from '../../slices.js'
 import type { Milliseconds } from '../../time.js'
@@ -43,6 +45,9 @@ export class Matcher {
   readonly #expressions: ExpressionHolder
   readonly #log: Log
   readonly #trace: MatchTrace
+  /** Updates that are not notified because they come back, and those whose conditions and templates take too long. */
+  readonly #loops = new FrequentEvent()
+  readonly #longMatches = new FrequentEvent()
   #notices: NewNotice[] = []
   readonly #reservations = new Reservations()
   /** The number of changes so far. */
@@ -102,8 +107,7 @@ export class Matcher {
     const triggered = triggeredOf(this.#changes, groups, change)
     this.#trace.untriggered(groups, triggered, change, cause)
     if (comesBack(change, cause)) {
-      const { id, type } = change.entity
-      this.#log.warn('subscriptions:loop', `notification loop detected: the update of ${id} (${type}) notifies nobody`)
+      this.#warnOfLoop(change)
       return
     }
     const isShown = showing(change.entity)
@@ -272,11 +276,20 @@ export class Matcher {
     }
   }
 
+  #warnOfLoop({ entity: { id, type } }: Change): void {
+    const number = this.#loops.happened()
+    if (number === undefined) return
+    const what = `notification loop detected: the update of ${id} (${type}) notifies nobody`
+    this.#log.warn('subscriptions:loop', `${what}${earlierOnes(number)}`)
+  }
+
   #warnOfSteps({ entity: { id, type } }: Change, { steps }: StepShare): void {
+    const number = this.#longMatches.happened()
+    if (number === undefined) return
     const what = `the conditions and templates of its subscriptions take too long for ${id} (${type})`
     this.#log.warn(
       'subscriptions:steps',
-      `${what}: if one needs more than ${steps} steps, a condition counts as false and a macro as null`,
+      `${what}: if one needs more than ${steps} steps, a condition counts as false and a macro as null${earlierOnes(number)}`,
     )
   }
 
@@ -346,6 +359,11 @@ function madeAt({ status, armed }: SubscriptionTerms, time: Milliseconds): Milli
 /** Whether this update is a custom notification of this very entity that has come back [NGSIv2 subscriptions 4.4]. */
 function comesBack({ before }: Change, cause: Cause): boolean {
   return cause.origin.isCustom === true && before?.correlator === rootOf(cause)
+}
+
+/** What a line about updates ends with if it stands for several. */
+function earlierOnes(number: number): string {
+  return number === 1 ? '' : ` (and so of ${numberOf(number - 1, 'update')} before it)`
 }
 
 /** The most characters of bodies, with what stands beside each, that are rendered and stored for one change with several notices. */
