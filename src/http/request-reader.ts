@@ -28,6 +28,8 @@ export class RequestReader implements BodyReader {
   #body_bytes = 0
   #pieces = 0
   #received: Nanoseconds
+  /** Set while the body arrives. */
+  #dropBody: (() => void) | undefined
 
   constructor(parts: RequestParts, memory: HeldMemory, steps: RequestSteps) {
     this.#parts = parts
@@ -120,7 +122,12 @@ export class RequestReader implements BodyReader {
     if (!life.take(step.readBody)) return
     this.#asksForBody = true
     if (head.expectsContinue) writer.continue()
-    readBody(incoming, context.rules.maxBody_bytes, head.announced_bytes, this.#memory, this)
+    this.#dropBody = readBody(incoming, context.rules.maxBody_bytes, head.announced_bytes, this.#memory, this)
+  }
+
+  /** The request has ended: nothing more is kept of what comes, and no memory is taken for it. */
+  end(): void {
+    this.#dropBody?.()
   }
 
   chunk(bytes: number, received: number): void {
@@ -180,7 +187,7 @@ interface BodyReader {
 
 /**
  * Reads a body up to the limit; its head may have said how long it is. Nothing is told when the connection goes: whoever
- * owns it knows.
+ * owns it knows. Gives a function that lets go of what has come, after which nothing more is kept or told.
  */
 export function readBody(
   incoming: IncomingMessage,
@@ -188,10 +195,14 @@ export function readBody(
   announced: number | undefined,
   memory: HeldMemory,
   reader: BodyReader,
-): void {
+): () => void {
   const buffer = new BodyBuffer(announced ?? limit)
   let received = 0
   let kept = true
+  const drop = () => {
+    kept = false
+    buffer.drop()
+  }
   incoming.on('data', (chunk: Buffer) => {
     if (!kept) return
     received += chunk.length
@@ -200,16 +211,15 @@ export function readBody(
       buffer.add(chunk)
       return
     }
-    kept = false
-    buffer.drop()
+    drop()
     if (received > limit) reader.tooLong(received)
     else reader.noRoom()
   })
   incoming.on('end', () => {
     if (!kept) return
-    kept = false
     const body = buffer.strictText
-    buffer.drop()
+    drop()
     reader.complete(body, received)
   })
+  return drop
 }

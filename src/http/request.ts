@@ -377,6 +377,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
     const { meter, stopping } = context
     // If the client goes while its work is under way the work keeps the permit: else another request would work beside it.
     if (!this.#isWorkedOn) this.#permit?.leave()
+    this.#reader.end()
     this.#memory.giveAll()
     this.#sender.release()
     meter.requestEnded()

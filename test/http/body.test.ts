@@ -35,3 +35,22 @@ test('the memory of a body is counted once, in however many pieces it comes', as
   const { held } = read([400_000, 200_000, 200_000, 200_000], undefined)
   t.same(held, [400_000, limit, limit, limit], 'of one of unknown length as much as it may become')
 })
+
+test('nothing is kept of a body whose request has ended', async (t) => {
+  const memory = new RequestMemory(16, RequestMemory.memory())
+  const incoming = new IncomingMessage(new Socket())
+  const told: string[] = []
+  const drop = readBody(incoming, limit, limit, new HeldMemory(memory), {
+    chunk: () => told.push('chunk'),
+    complete: () => told.push('complete'),
+    tooLong: () => told.push('tooLong'),
+    noRoom: () => told.push('noRoom'),
+  })
+  incoming.emit('data', Buffer.alloc(10))
+  drop()
+  const { held_bytes } = memory
+  incoming.emit('data', Buffer.alloc(500_000))
+  incoming.emit('end')
+  t.equal(memory.held_bytes, held_bytes)
+  t.same(told, ['chunk'])
+})

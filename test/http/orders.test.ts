@@ -307,6 +307,21 @@ test('a body that does not come in time is 408, also one that trickles', async (
   t.same(meter.events, ['timeout', 'timeout'])
 })
 
+test('a body that comes too late takes no memory from others, also when the rest of it comes behind its 408', async (t) => {
+  const { connect, talk, meter } = await givenFrontEnd(t, { bodyTimeout_s: 1, requestMemory_MiB: 2 })
+  const body = JSON.stringify('x'.repeat(900_000))
+  for (let late = 1; late <= 3; late += 1) {
+    const socket = await connect()
+    const [first, rest] = [post('/v1/echo/a', body).slice(0, -800_000), body.slice(-800_000, -1)]
+    socket.write(first)
+    await untilReceived(socket, '408')
+    await new Promise((resolve) => socket.write(rest, resolve))
+    socket.destroy()
+  }
+  await until(() => meter.inProgress === 0)
+  t.equal(statusOf(await talk(post('/v1/echo/a', body))), 200)
+})
+
 test('an idle connection is closed after its time, and one whose request is worked on is not', async (t) => {
   const { responses, resource } = held()
   const { connect } = await givenFrontEnd(t, { idleTimeout_s: 1 }, [resource])
