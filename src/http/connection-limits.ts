@@ -156,6 +156,17 @@ function isOver(limit_s: number, passed_s: number): boolean {
   return limit_s > 0 && passed_s >= limit_s
 }
 
+/** While connections are closed for new ones, the time of a TLS handshake, and the part of the connections that handshakes may be. */
+const handshakes = { free_s: 2, part: 1 / 4 } as const
+
+/**
+ * Whether the oldest TLS handshake is closed before the longest idle connection. Its client has some time for it: if handshakes always went
+ * first, one silent connection after the other would end each of them, while idle connections stay.
+ */
+export function handshakeGoesFirst(oldest_s: number, count: number, maxConnections: number): boolean {
+  return oldest_s > handshakes.free_s || count > maxConnections * handshakes.part
+}
+
 /**
  * What Node has handed over to the system for a socket, and what waits there: one large write moves only there, for which Node has no
  * public name. Under TLS it moves in the handle below, as it is encrypted at once.

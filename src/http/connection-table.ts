@@ -9,6 +9,7 @@ import {
   advance,
   type ConnectionLimits,
   firstActivity,
+  handshakeGoesFirst,
   longestIdle,
   lookAt,
   type Overdue,
@@ -40,7 +41,7 @@ export class ConnectionTable {
   readonly #connections = new Map<Duplex, ClientConnection>()
   readonly #activities = new WeakMap<ClientConnection, Activity>()
   /** Sockets that are counted and have not finished their TLS handshake, oldest first. */
-  readonly #handshakes = new Map<string, Socket>()
+  readonly #handshakes = new Map<string, Handshake>()
   readonly #checks: NodeJS.Timeout
   readonly #shares: ConnectionShares
   readonly #acceptFailures = new FrequentEvent()
@@ -94,7 +95,7 @@ export class ConnectionTable {
 
   drop(): void {
     clearInterval(this.#checks)
-    for (const socket of this.#handshakes.values()) socket.destroy()
+    for (const { socket } of this.#handshakes.values()) socket.destroy()
     for (const socket of this.#connections.keys()) socket.destroy()
   }
 
@@ -117,9 +118,9 @@ export class ConnectionTable {
 
   awaitHandshake(socket: Socket): void {
     const peer = peerOf(socket)
-    this.#handshakes.set(peer, socket)
+    this.#handshakes.set(peer, { socket, begun_s: this.#now_s })
     socket.once('close', () => {
-      if (this.#handshakes.get(peer) === socket) this.#handshakes.delete(peer)
+      if (this.#handshakes.get(peer)?.socket === socket) this.#handshakes.delete(peer)
     })
   }
 
@@ -154,14 +155,23 @@ export class ConnectionTable {
   }
 
   #closeLongestIdle(): boolean {
-    const [handshake] = this.#handshakes.values()
-    const socket = handshake ?? longestIdle(this.#connections.values())?.socket
+    const socket = this.#leastNeeded()
     if (socket === undefined) return false
     this.#context.meter.rejected('evicted')
     this.#trace('http.connection', () => `${socket.remoteAddress} closed: idle for longest, and others come`)
     this.#forget(socket)
     socket.destroy()
     return true
+  }
+
+  /** What is closed for others; nothing while all connections are worked for. */
+  #leastNeeded(): Socket | undefined {
+    const [oldest] = this.#handshakes.values()
+    const most = this.#limits.connections?.limit ?? Number.POSITIVE_INFINITY
+    if (oldest !== undefined && handshakeGoesFirst(this.#now_s - oldest.begun_s, this.#handshakes.size, most)) {
+      return oldest.socket
+    }
+    return longestIdle(this.#connections.values())?.socket ?? oldest?.socket
   }
 
   /** A connection that is closed, or about to be. */
@@ -229,6 +239,11 @@ const overdueTexts: Readonly<Record<Overdue, string>> = {
   body: 'the body of a request takes too long',
   unread: 'it does not read its responses',
   slow: 'it reads its responses too slowly, and others wait for their memory',
+}
+
+interface Handshake {
+  readonly socket: Socket
+  readonly begun_s: number
 }
 
 /** The key of a peer, which is equal for a connection and for the TLS on it. */

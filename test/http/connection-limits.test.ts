@@ -6,6 +6,7 @@ import {
   advance,
   type ConnectionLook,
   firstActivity,
+  handshakeGoesFirst,
   lookAt,
   type Overdue,
   overdueFor,
@@ -165,6 +166,13 @@ for (const [fault, shown] of Object.entries(faulty)) {
     t.comment(`found by seed ${found}`)
   })
 }
+
+test('a handshake goes before idle connections when it has had its time, or when handshakes are many', async (t) => {
+  t.notOk(handshakeGoesFirst(0, 1, 100), 'it has just begun')
+  t.notOk(handshakeGoesFirst(2, 25, 100))
+  t.ok(handshakeGoesFirst(3, 1, 100), 'it has had its time')
+  t.ok(handshakeGoesFirst(0, 26, 100), 'they are more than their part')
+})
 
 for (const [name, server, connect] of [
   ['a plain connection', net.createServer(), (port: number) => net.connect(port, '127.0.0.1')],

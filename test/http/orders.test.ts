@@ -123,6 +123,31 @@ test('over TLS too: half-closed, malformed, unknown verbs', async (t) => {
   await until(() => meter.inProgress === 0)
 })
 
+test('a TLS handshake is finished while silent connections come and idle ones stay', async (t) => {
+  const dir = t.testdir({ 'key.pem': itsKey, 'cert.pem': unknownCertificate })
+  const https = { key: `${dir}/key.pem`, cert: `${dir}/cert.pem` }
+  const maxConnections = 12
+  const { connect, meter } = await givenFrontEnd(t, { https, maxConnections })
+  const overTls = async (socket: Socket) => {
+    const secure = connectTls({ socket, rejectUnauthorized: false })
+    t.teardown(() => secure.destroy())
+    secure.on('error', () => {})
+    await once(secure, 'secureConnect')
+    return secure
+  }
+  for (let number = 0; number < maxConnections; number += 1) await overTls(await connect())
+  const evicted = () => meter.events.filter((event) => event === 'evicted').length
+  const slow = await connect()
+  for (let silent = 1; silent <= 2; silent += 1) {
+    const socket = await connect()
+    t.teardown(() => socket.destroy())
+  }
+  await until(() => evicted() === 3)
+  const secure = await overTls(slow)
+  secure.end(get('/version'))
+  t.same(statuses(await everything(secure)), [200])
+})
+
 test('over TLS, where one read brings several pieces: requests are read on behind responses that pile up', async (t) => {
   const dir = t.testdir({ 'key.pem': itsKey, 'cert.pem': unknownCertificate })
   const https = { key: `${dir}/key.pem`, cert: `${dir}/cert.pem` }
