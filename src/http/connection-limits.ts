@@ -22,7 +22,13 @@ const bodyRate_bytes = 4096
 export const small_bytes = 64 * 1024
 
 /** Why a connection is closed. */
-export type Overdue = 'idle' | 'body' | 'unread' | 'slow'
+export type Overdue = 'idle' | 'body' | 'unread' | 'slow' | 'slowBody'
+
+/** Which memory of others was refused since the last look. */
+export interface Shortage {
+  readonly requests: boolean
+  readonly responses: boolean
+}
 
 /** What is seen of a connection at one look; bytes are those since it was opened. */
 export interface ConnectionLook {
@@ -48,6 +54,7 @@ export interface Activity {
   read_bytes: number
   taken_bytes: number
   unsent_bytes: number
+  busy: boolean
   reading: InProgress | undefined
   sentAt_s: number
   movedAt_s: number
@@ -66,6 +73,7 @@ export function firstActivity(now_s: number): Activity {
     read_bytes: 0,
     taken_bytes: 0,
     unsent_bytes: 0,
+    busy: false,
     reading: undefined,
     sentAt_s: now_s,
     movedAt_s: now_s,
@@ -97,21 +105,32 @@ export function advance(activity: Activity, look: ConnectionLook): void {
   activity.read_bytes = read_bytes
   activity.taken_bytes = taken_bytes
   activity.unsent_bytes = unsent_bytes
+  activity.busy = busy
   activity.reading = reading
 }
 
-/** Why a connection is to be closed, if it is. `isShort`: responses of others were refused, since there is no memory for them. */
-export function overdueFor(activity: Activity, limits: ConnectionLimits, isShort: boolean): Overdue | undefined {
+/**
+ * Why a connection is to be closed, if it is. Where others were refused memory, a client has to take its responses and send its body at
+ * the least rate of what others wait for.
+ */
+export function overdueFor(activity: Activity, limits: ConnectionLimits, shortage: Shortage): Overdue | undefined {
   const { seenAt_s, owingSince_s } = activity
   if (isOver(limits.send_s, seenAt_s - activity.sentAt_s)) return 'unread'
-  if (isShort && owingSince_s !== undefined) {
-    const taken_bytes = activity.taken_bytes - activity.owingFrom_bytes
-    if ((seenAt_s - owingSince_s) * 1000 > mostTaking_ms(taken_bytes)) return 'slow'
+  // Requests that wait behind unread responses of their own connection hold memory of requests.
+  const isAwaited = shortage.responses || (shortage.requests && activity.busy)
+  if (isAwaited && owingSince_s !== undefined) {
+    if (isTooSlow(seenAt_s - owingSince_s, activity.taken_bytes - activity.owingFrom_bytes)) return 'slow'
   }
   if (isOver(limits.idle_s, seenAt_s - activity.movedAt_s)) return 'idle'
   if (activity.reading === undefined) return undefined
-  const earned_s = (activity.read_bytes - activity.bodyFrom_bytes) / bodyRate_bytes
-  return isOver(limits.body_s, seenAt_s - activity.bodySince_s - earned_s) ? 'body' : undefined
+  const passed_s = seenAt_s - activity.bodySince_s
+  const come_bytes = activity.read_bytes - activity.bodyFrom_bytes
+  if (isOver(limits.body_s, passed_s - come_bytes / bodyRate_bytes)) return 'body'
+  return shortage.requests && isTooSlow(passed_s, come_bytes) ? 'slowBody' : undefined
+}
+
+function isTooSlow(passed_s: number, moved_bytes: number): boolean {
+  return passed_s * 1000 > mostTaking_ms(moved_bytes)
 }
 
 /** Looks at a connection; what its client has taken is counted, since what waits may be replaced by as much between two looks. */
@@ -127,6 +146,17 @@ export function lookAt(
   // What waits in Node and in the system's calls; what the kernel has taken is sent.
   const unsent_bytes = writableLength + queued_bytes
   return { now_s, read_bytes, taken_bytes: written_bytes - queued_bytes, unsent_bytes, busy, reading, paused }
+}
+
+/** While connections are closed for new ones, the time of a TLS handshake, and the part of the connections that handshakes may be. */
+const handshakes = { free_s: 2, part: 1 / 4 } as const
+
+/**
+ * Whether the oldest TLS handshake is closed before the longest idle connection. Its client has some time for it: if handshakes always went
+ * first, one silent connection after the other would end each of them, while idle connections stay.
+ */
+export function handshakeGoesFirst(oldest_s: number, count: number, maxConnections: number): boolean {
+  return oldest_s > handshakes.free_s || count > maxConnections * handshakes.part
 }
 
 /**
@@ -154,17 +184,6 @@ function idleRank(connection: ClientConnection): number | undefined {
 
 function isOver(limit_s: number, passed_s: number): boolean {
   return limit_s > 0 && passed_s >= limit_s
-}
-
-/** While connections are closed for new ones, the time of a TLS handshake, and the part of the connections that handshakes may be. */
-const handshakes = { free_s: 2, part: 1 / 4 } as const
-
-/**
- * Whether the oldest TLS handshake is closed before the longest idle connection. Its client has some time for it: if handshakes always went
- * first, one silent connection after the other would end each of them, while idle connections stay.
- */
-export function handshakeGoesFirst(oldest_s: number, count: number, maxConnections: number): boolean {
-  return oldest_s > handshakes.free_s || count > maxConnections * handshakes.part
 }
 
 /**

@@ -4,6 +4,7 @@ import { FrequentEvent } from '../observe/log/frequent-event.js'
 import { errorFacts } from '../observe/log/log.js'
 import type { TraceArea } from '../observe/log/trace.js'
 import type { ConnectionLimit } from '../threads/shared-memory/limits.js'
+import type { RequestMemory } from '../threads/shared-memory/request-memory.js'
 import {
   type Activity,
   advance,
@@ -45,10 +46,10 @@ export class ConnectionTable {
   readonly #checks: NodeJS.Timeout
   readonly #shares: ConnectionShares
   readonly #acceptFailures = new FrequentEvent()
+  readonly #requestRefusals: Refusals
+  readonly #responseRefusals: Refusals
   #uses = 0
   #now_s = 0
-  /** How often a response was refused for lack of memory, when that was looked at last. */
-  #refusals = 0
   /** Called when the last connection has gone. */
   #whenEmpty: (() => void) | undefined
 
@@ -57,6 +58,8 @@ export class ConnectionTable {
     this.#context = context
     this.#limits = limits
     this.#bodyOverdue = bodyOverdue
+    this.#requestRefusals = new Refusals(context.memory)
+    this.#responseRefusals = new Refusals(context.responseMemory)
     this.#shares = {
       atWork: limits.atWork,
       turns: new InputTurns(() => context.responses.flush()),
@@ -194,14 +197,12 @@ export class ConnectionTable {
   #check(): void {
     try {
       this.#now_s += checkInterval_ms / 1000
-      const { refusals } = this.#context.responseMemory
-      const isShort = refusals !== this.#refusals
-      this.#refusals = refusals
+      const shortage = { requests: this.#requestRefusals.anyNew(), responses: this.#responseRefusals.anyNew() }
       for (const connection of this.#connections.values()) {
         const activity = this.#activities.get(connection)
         if (activity === undefined) continue
         advance(activity, lookAt(connection, this.#now_s))
-        const why = overdueFor(activity, this.#limits, isShort)
+        const why = overdueFor(activity, this.#limits, shortage)
         if (why !== undefined) this.#closeOverdue(connection, why)
         // A client that has closed its sending half may have gone: the system then refuses to send that a response will come.
         else connection.processing()
@@ -217,7 +218,7 @@ export class ConnectionTable {
   #closeOverdue(connection: ClientConnection, why: Overdue): void {
     const { socket } = connection
     this.#trace('http.connection', () => `${socket.remoteAddress} closed: ${overdueTexts[why]}`)
-    if (why === 'body') this.#bodyOverdue(connection)
+    if (why === 'body' || why === 'slowBody') this.#bodyOverdue(connection)
     else {
       this.#context.meter.rejected('timeout')
       socket.destroy()
@@ -239,11 +240,30 @@ const overdueTexts: Readonly<Record<Overdue, string>> = {
   body: 'the body of a request takes too long',
   unread: 'it does not read its responses',
   slow: 'it reads its responses too slowly, and others wait for their memory',
+  slowBody: 'the body of a request comes too slowly, and others wait for its memory',
 }
 
 interface Handshake {
   readonly socket: Socket
   readonly begun_s: number
+}
+
+/** Sees whether memory was refused since the last look. */
+class Refusals {
+  readonly #memory: RequestMemory
+  #seen: number
+
+  constructor(memory: RequestMemory) {
+    this.#memory = memory
+    this.#seen = memory.refusals
+  }
+
+  anyNew(): boolean {
+    const { refusals } = this.#memory
+    const isNew = refusals !== this.#seen
+    this.#seen = refusals
+    return isNew
+  }
 }
 
 /** The key of a peer, which is equal for a connection and for the TLS on it. */

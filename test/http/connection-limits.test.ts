@@ -10,6 +10,7 @@ import {
   lookAt,
   type Overdue,
   overdueFor,
+  type Shortage,
   small_bytes,
 } from '../../src/http/connection-limits.js'
 import type { InProgress } from '../../src/http/connections.js'
@@ -55,7 +56,7 @@ class PlayedConnection {
     const rate = (...rates: readonly number[]): number => rates[random.below(rates.length)] ?? 0
     this.#rates = {
       takes: rate(0, 0, 1000, 300_000, 1e6, 1e7),
-      sends: rate(0, 100, 3000, 5000),
+      sends: rate(0, 100, 3000, 5000, 300_000),
       answered: rate(0, 70_000, 1e6),
       sendsBody: rate(0, 0.3),
     }
@@ -66,10 +67,10 @@ class PlayedConnection {
     for (let now_s = 1; now_s <= seconds && this.wrong === undefined; now_s += 1) {
       const before = this.#look
       this.#pass(now_s)
-      const isShort = this.#random.chance(0.5)
+      const shortage = { requests: this.#random.chance(0.5), responses: this.#random.chance(0.5) }
       advance(activity, shown(this.#look, before))
-      const why = overdueFor(activity, limits, isShort)
-      const expected = this.#expected(now_s, isShort)
+      const why = overdueFor(activity, limits, shortage)
+      const expected = this.#expected(now_s, shortage)
       if (why !== expected) this.wrong = `after ${now_s} s it is ${why ?? 'kept'}, not ${expected ?? 'kept'}`
       if (why === undefined) continue
       this.said[why] = (this.said[why] ?? 0) + 1
@@ -114,14 +115,17 @@ class PlayedConnection {
     this.#look = { now_s, read_bytes, taken_bytes, unsent_bytes, busy, reading, paused }
   }
 
-  #expected(now_s: number, isShort: boolean): Overdue | undefined {
+  #expected(now_s: number, shortage: Shortage): Overdue | undefined {
     if (now_s - this.#takenAt_s >= limits.send_s) return 'unread'
     const owed = this.#owed
-    if (isShort && owed !== undefined && (now_s - owed.since_s) * 1000 > mostTaking_ms(owed.taken_bytes)) return 'slow'
+    const isLate = (since_s: number, bytes: number) => (now_s - since_s) * 1000 > mostTaking_ms(bytes)
+    const isAwaited = shortage.responses || (shortage.requests && this.#look.busy)
+    if (isAwaited && owed !== undefined && isLate(owed.since_s, owed.taken_bytes)) return 'slow'
     if (now_s - this.#movedAt_s >= limits.idle_s) return 'idle'
     const body = this.#body
     if (body === undefined) return undefined
-    return now_s - body.since_s - body.read_bytes / bodyRate_bytes >= limits.body_s ? 'body' : undefined
+    if (now_s - body.since_s - body.read_bytes / bodyRate_bytes >= limits.body_s) return 'body'
+    return shortage.requests && isLate(body.since_s, body.read_bytes) ? 'slowBody' : undefined
   }
 }
 
@@ -146,11 +150,11 @@ const faulty: Readonly<Record<string, () => Shown>> = {
 const onlyOne = request()
 
 test('a connection is closed for what its client has not done, however responses follow each other between two looks', async (t) => {
-  const said: Record<Overdue, number> = { idle: 0, body: 0, unread: 0, slow: 0 }
+  const said: Record<Overdue, number> = { idle: 0, body: 0, unread: 0, slow: 0, slowBody: 0 }
   for (let seed = 1; seed <= runs(20_000); seed += 1) {
     const played = new PlayedConnection(seed).play((look) => look)
     if (played.wrong !== undefined) throw new Error(`seed ${seed}: ${played.wrong}`)
-    for (const why of ['idle', 'body', 'unread', 'slow'] as const) said[why] += played.said[why] ?? 0
+    for (const why of ['idle', 'body', 'unread', 'slow', 'slowBody'] as const) said[why] += played.said[why] ?? 0
   }
   t.comment(JSON.stringify(said))
   for (const [why, times] of Object.entries(said)) t.ok(times > 0, why)
@@ -172,6 +176,21 @@ test('a handshake goes before idle connections when it has had its time, or when
   t.notOk(handshakeGoesFirst(2, 25, 100))
   t.ok(handshakeGoesFirst(3, 1, 100), 'it has had its time')
   t.ok(handshakeGoesFirst(0, 26, 100), 'they are more than their part')
+})
+
+test('a body that comes slowly is refused only where others were refused memory of requests', async (t) => {
+  const uploading = (rate_bytes: number, shortage: Shortage): Overdue | undefined => {
+    const activity = firstActivity(0)
+    const reading = request()
+    for (let now_s = 1; now_s <= 12; now_s += 1) {
+      advance(activity, { ...nothingYet, now_s, read_bytes: now_s * rate_bytes, busy: true, reading })
+    }
+    return overdueFor(activity, { ...limits, body_s: 60 }, shortage)
+  }
+  const short = { requests: true, responses: false }
+  t.equal(uploading(100, short), 'slowBody')
+  t.equal(uploading(100, { requests: false, responses: true }), undefined)
+  t.equal(uploading(300_000, short), undefined)
 })
 
 for (const [name, server, connect] of [

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { ApiResponse, Resource } from '../../src/broker/operations/api.js'
 import { requestLife, type step } from '../../src/http/request-life.js'
+import { traceArea } from '../../src/observe/log/trace.js'
 import { ok } from '../../src/result.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
 import { runs } from '../runs.js'
@@ -439,6 +440,20 @@ test('the bytes of requests that are not answered are bounded over all connectio
   await until(() => responses.length > number)
   responses.at(-1)?.({ status: 200, body: '"fits"' })
   t.equal(bodyOf(await again), '"fits"')
+})
+
+test('bodies that do not come on make room when others are refused memory', async (t) => {
+  const { connect, talk, meter, lines, switches } = await givenFrontEnd(t, { requestMemory_MiB: 2 })
+  const body = JSON.stringify('x'.repeat(1_000_000))
+  switches.traces[traceArea['http.body']] = 1
+  const unfinished = [await connect(), await connect()]
+  for (const socket of unfinished) socket.write(post('/v1/echo/a', body).slice(0, -1))
+  const isHere = ({ message }: { readonly message: string }) => message.endsWith(`${body.length - 1} so far`)
+  await until(() => lines.filter(isHere).length === unfinished.length, 'all but the last byte of each has come')
+  t.equal(statusOf(await talk(post('/v1/echo/a', body))), 503)
+  t.notOk(meter.events.includes('timeout'))
+  await until(async () => statusOf(await talk(post('/v1/echo/a', body))) === 200, 'there is room again')
+  for (const socket of unfinished) t.same(statuses(await everything(socket)), [408])
 })
 
 /** The system refuses to reset what has been ended. */
