@@ -148,38 +148,63 @@ export function lookAt(
   return { now_s, read_bytes, taken_bytes: written_bytes - queued_bytes, unsent_bytes, busy, reading, paused }
 }
 
-/** While connections are closed for new ones, the time of a TLS handshake, and the part of the connections that handshakes may be. */
-const handshakes = { free_s: 2, part: 1 / 4 } as const
+/** While connections are closed for others, the time that a new one has before it counts as idle, and the part of all that new ones may be. */
+const newOnes = { free_s: 2, part: 1 / 4 } as const
 
 /**
  * Whether the oldest TLS handshake is closed before the longest idle connection. Its client has some time for it: if handshakes always went
  * first, one silent connection after the other would end each of them, while idle connections stay.
  */
 export function handshakeGoesFirst(oldest_s: number, count: number, maxConnections: number): boolean {
-  return oldest_s > handshakes.free_s || count > maxConnections * handshakes.part
+  return oldest_s > newOnes.free_s || count > maxConnections * newOnes.part
+}
+
+/** What the choice of a connection that is closed for others needs to know of one. */
+export type Closable = Pick<ClientConnection, 'busy' | 'onlyReads' | 'opened_s' | 'usedAt'> & {
+  readonly socket: Pick<Socket, 'writableLength'>
 }
 
 /**
  * The connection that is closed when there are as many as are allowed: the one that has been idle for longest, else one
- * that has not sent a whole request or has not read its responses. Work is never given up.
+ * that has not sent a whole request or has not read its responses. Work is never given up. One that was just opened has some time for its
+ * first request: else silent ones would end it, while those that never send a whole request stay.
  */
-export function longestIdle(connections: Iterable<ClientConnection>): ClientConnection | undefined {
-  let found: ClientConnection | undefined
+export function longestIdle<Connection extends Closable>(
+  connections: Iterable<Connection>,
+  now_s: number,
+  maxConnections: number,
+): Connection | undefined {
+  let found: Connection | undefined
   let foundRank = Number.POSITIVE_INFINITY
+  let oldestNew: Connection | undefined
+  let count = 0
   for (const connection of connections) {
-    const rank = idleRank(connection)
-    if (rank === undefined || rank > foundRank) continue
-    if (found !== undefined && rank === foundRank && connection.usedAt > found.usedAt) continue
-    found = connection
+    const state = idleState(connection, now_s)
+    const rank = ranks[state]
+    if (state === 'new') {
+      count += 1
+      oldestNew = earlier(connection, oldestNew)
+    }
+    if (state === 'working' || rank > foundRank) continue
+    found = rank < foundRank ? connection : earlier(connection, found)
     foundRank = rank
   }
-  return found
+  return foundRank !== ranks.idle && count > maxConnections * newOnes.part ? oldestNew : found
 }
 
-/** The lowest goes first; nothing for a connection that is worked for. */
-function idleRank(connection: ClientConnection): number | undefined {
-  if (!connection.busy) return connection.socket.writableLength === 0 ? 0 : 2
-  return connection.onlyReads ? 1 : undefined
+type IdleState = 'idle' | 'new' | 'reads' | 'unread' | 'working'
+
+/** The lowest goes first. A new connection was used later than most of those that have not sent a whole request. */
+const ranks: Readonly<Record<IdleState, number>> = { idle: 0, new: 1, reads: 1, unread: 2, working: 3 }
+
+function idleState({ busy, onlyReads, opened_s, socket }: Closable, now_s: number): IdleState {
+  if (busy) return onlyReads ? 'reads' : 'working'
+  if (socket.writableLength > 0) return 'unread'
+  return now_s - opened_s > newOnes.free_s ? 'idle' : 'new'
+}
+
+function earlier<Connection extends Closable>(one: Connection, other: Connection | undefined): Connection {
+  return other === undefined || one.usedAt <= other.usedAt ? one : other
 }
 
 function isOver(limit_s: number, passed_s: number): boolean {

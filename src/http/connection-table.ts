@@ -137,7 +137,7 @@ export class ConnectionTable {
     const { meter, stopping } = this.#context
     // Others may still accept on the socket that they share until the front end that opened it has closed it.
     if (stopping) socket.destroy()
-    const connection = new ClientConnection(socket, this.#shares)
+    const connection = new ClientConnection(socket, this.#now_s, this.#shares)
     this.#connections.set(socket, connection)
     this.#activities.set(connection, firstActivity(this.#now_s))
     meter.connectionOpened()
@@ -174,7 +174,7 @@ export class ConnectionTable {
     if (oldest !== undefined && handshakeGoesFirst(this.#now_s - oldest.begun_s, this.#handshakes.size, most)) {
       return oldest.socket
     }
-    return longestIdle(this.#connections.values())?.socket ?? oldest?.socket
+    return longestIdle(this.#connections.values(), this.#now_s, most)?.socket ?? oldest?.socket
   }
 
   /** A connection that is closed, or about to be. */

@@ -57,6 +57,8 @@ export class ClientConnection implements WaitingInput {
   readonly socket: Socket
   /** The address of the client; a socket that has closed does not tell it any more. */
   readonly peer: string | undefined
+  /** When it was opened, by the listener's clock. */
+  readonly opened_s: number
   /** In which order connections were used last: the one with the lowest has been idle longest. */
   usedAt: number
   readonly #shares: ConnectionShares
@@ -88,8 +90,9 @@ export class ClientConnection implements WaitingInput {
   /** Ends the connection when all responses have gone out. */
   #atEnd: (() => void) | undefined
 
-  constructor(socket: Socket, shares: ConnectionShares) {
+  constructor(socket: Socket, opened_s: number, shares: ConnectionShares) {
     this.socket = socket
+    this.opened_s = opened_s
     this.peer = socket.remoteAddress
     this.#shares = shares
     this.#held = new HeldRequests(shares.turns, shares.memory, this)

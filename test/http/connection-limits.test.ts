@@ -4,9 +4,11 @@ import * as tls from 'node:tls'
 import { test } from 'tap'
 import {
   advance,
+  type Closable,
   type ConnectionLook,
   firstActivity,
   handshakeGoesFirst,
+  longestIdle,
   lookAt,
   type Overdue,
   overdueFor,
@@ -176,6 +178,20 @@ test('a handshake goes before idle connections when it has had its time, or when
   t.notOk(handshakeGoesFirst(2, 25, 100))
   t.ok(handshakeGoesFirst(3, 1, 100), 'it has had its time')
   t.ok(handshakeGoesFirst(0, 26, 100), 'they are more than their part')
+})
+
+test('a connection that was just opened goes before those that have not sent a whole request only when such are many', async (t) => {
+  const one = (more: Partial<Closable>): Closable => {
+    return { busy: false, onlyReads: false, opened_s: 0, usedAt: 0, socket: { writableLength: 0 }, ...more }
+  }
+  const reads = one({ busy: true, onlyReads: true, usedAt: 1 })
+  const [first, second] = [one({ opened_s: 8, usedAt: 2 }), one({ opened_s: 9, usedAt: 3 })]
+  t.equal(longestIdle([first, reads], 10, 4), reads)
+  t.equal(longestIdle([second, first, reads], 10, 4), first, 'they are more than their part')
+  t.equal(longestIdle([first, reads], 11, 4), first, 'it has had its time')
+  const idle = one({ usedAt: 4 })
+  t.equal(longestIdle([first, second, reads, idle], 10, 4), idle)
+  t.equal(longestIdle([one({ busy: true })], 10, 4), undefined)
 })
 
 test('a body that comes slowly is refused only where others were refused memory of requests', async (t) => {

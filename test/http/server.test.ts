@@ -301,6 +301,21 @@ test('when all connections are taken the longest idle one goes; when all are wor
   for (const socket of [busy, third]) t.match(await untilReceived(socket, 'done'), /^HTTP\/1\.1 200/)
 })
 
+test('where all connections bring a body, a new one has time for its first request while silent ones come', async (t) => {
+  const { connect, meter } = await givenFrontEnd(t, { maxConnections: 8 })
+  for (let number = 1; number <= 8; number += 1) {
+    const unfinished = await connect()
+    unfinished.on('error', () => {}).write(post('/v1/echo/a', '"1"').slice(0, -1))
+    await until(() => meter.inProgress === number)
+  }
+  const slow = await connect()
+  const silent = await connect()
+  t.teardown(() => silent.destroy())
+  await until(() => meter.events.filter((event) => event === 'evicted').length === 2)
+  slow.write(get('/version'))
+  t.equal(statusOf(await everything(slow)), 200)
+})
+
 test('the checks of a request come in their order', async (t) => {
   const { talk, meter } = await givenFrontEnd(t, { inReqPayloadMaxSize: 5 })
   const details = async (text: string) => {
