@@ -345,6 +345,7 @@ function openProviders(
   const { httpTimeout_ms, forwardMaxSize, forwardResponseMaxSize, insecure, destinations } = options.notifications
   return new Providers({
     limit_ms: httpTimeout_ms,
+    waitLimit_ms: options.queryTimeout_ms,
     requestLimit_bytes: forwardMaxSize,
     responseLimit_bytes: forwardResponseMaxSize,
     insecure,

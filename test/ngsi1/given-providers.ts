@@ -185,6 +185,7 @@ export function passing(
   let number = 0
   const providers = new Providers({
     limit_ms: 60_000,
+    waitLimit_ms: 60_000,
     requestLimit_bytes: 1_000_000,
     insecure: false,
     log,

@@ -1,8 +1,9 @@
+import { setMaxListeners } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type Test, test } from 'tap'
-import { ProviderPermits, ResponseBudget } from '../../src/broker/providers/limits.js'
 import type { ProviderFailure, ProviderRequest, ProviderResponse } from '../../src/broker/providers/provider-request.js'
 import { Providers, type ProvidersSettings } from '../../src/broker/providers/providers.js'
+import { ResponseBudget } from '../../src/broker/providers/response-budget.js'
 import { Destinations } from '../../src/delivery/http-client/destinations.js'
 import type { RegistrationId } from '../../src/model/registration/registration.js'
 import { LineLog } from '../../src/observe/log/log.js'
@@ -40,6 +41,7 @@ function opened(t: Test, settings: Partial<ProvidersSettings> = {}) {
   })
   const providers = new Providers({
     limit_ms: 60_000,
+    waitLimit_ms: 60_000,
     requestLimit_bytes: 1_000_000,
     insecure: false,
     log,
@@ -150,7 +152,7 @@ test('connections to an origin and in all are bounded, and used again', async (t
   one.server.on('connection', () => {
     connections += 1
   })
-  const { providers } = opened(t, { perOrigin: 2, total: 3 })
+  const { providers } = opened(t, { permits: { perOrigin: 2, total: 4 } })
   const requests = Array.from({ length: 6 }, () => providers.ask(request(one.url), whole))
   // A provider that does not answer leaves room for others.
   t.same(await providers.ask(request(two.url), whole), { ok: true, value: 'two' })
@@ -161,28 +163,41 @@ test('connections to an origin and in all are bounded, and used again', async (t
   t.equal(connections, 2)
 })
 
-test('who waits for a permit until its signal comes has failed, and takes none', async (t) => {
-  const permits = new ProviderPermits(1, 2)
-  const begun: string[] = []
-  const endings: (() => void)[] = []
-  const take = (name: string, signal: AbortSignal) =>
-    permits.with('http://slow', signal, async () => {
-      begun.push(name)
-      await new Promise<void>((resolve) => endings.push(resolve))
-      return name
-    })
-  const patient = new AbortController().signal
-  const impatient = new AbortController()
-  const [first, second, third] = [take('1', patient), take('2', impatient.signal), take('3', patient)]
-  impatient.abort('too late')
-  await t.rejects(second, 'too late')
-  t.same(begun, ['1'])
-  endings.shift()?.()
-  t.equal(await first, '1')
-  await new Promise((resolve) => setImmediate(resolve))
-  t.same(begun, ['1', '3'])
-  endings.shift()?.()
-  t.equal(await third, '3')
+test('a client waits for permits up to a time of its own; the time limit of a request begins when it is sent', async (t) => {
+  let requests = 0
+  const { url } = await listening(t, (_, outgoing) => {
+    requests += 1
+    setTimeout(() => outgoing.end('ok'), 120)
+  })
+  const { providers, attempts } = opened(t, { limit_ms: 200, waitLimit_ms: 300, permits: { perOrigin: 1 } })
+  const share = providers.share()
+  const responses = await Promise.all(Array.from({ length: 6 }, () => providers.ask(request(url), whole, share)))
+  const sent = responses.filter(({ ok }) => ok).length
+  t.ok(sent >= 2, 'the second began behind the first, and had its whole time')
+  t.equal(requests, sent)
+  t.match(responses.at(-1), { error: { reason: 'no turn in time: too many requests to context providers' } })
+  t.same(attempts, Array(sent).fill([`${url}//queryContext`, undefined]), 'it says nothing about the provider')
+})
+
+test('one request to a thousand silent providers leaves permits for a request of somebody else', async (t) => {
+  let silent = 0
+  const count = () => {
+    silent += 1
+  }
+  const { url: dead } = await listening(t, count, '0.0.0.0')
+  const { url: live } = await listening(t, (_, outgoing) => outgoing.end('ok'))
+  const { providers } = opened(t)
+  const [share, leaving] = [providers.share(), new AbortController()]
+  setMaxListeners(0, leaving.signal)
+  const toDead = Array.from({ length: 1000 }, (_, at) => {
+    const origin = dead.replace('127.0.0.1', `127.1.${at >> 8}.${at & 255}`)
+    return providers.ask({ ...request(origin), gone: leaving.signal }, whole, share)
+  })
+  await until(() => silent >= 64)
+  t.same(await providers.ask(request(live), whole), { ok: true, value: 'ok' })
+  t.equal(silent, 64, 'one request holds no more')
+  leaving.abort()
+  await Promise.all(toDead)
 })
 
 test('the number of idle connections is limited, the one used longest ago makes room', async (t) => {
@@ -192,7 +207,7 @@ test('the number of idle connections is limited, the one used longest ago makes 
     const { localAddress } = socket
     socket.on('close', () => closed.push(localAddress))
   })
-  const { providers } = opened(t, { total: 8 })
+  const { providers } = opened(t, { permits: { total: 8 } })
   // Every address of 127/8 is this machine.
   for (const host of [1, 2, 3, 1, 4, 5, 6, 7, 8, 9, 10]) {
     t.match(await providers.ask(request(url.replace('127.0.0.1', `127.0.0.${host}`)), whole), { ok: true })
@@ -340,16 +355,13 @@ test('responses take room together, in however small pieces they come; the last 
     outgoing.end('y'.repeat(300))
   })
   const { providers } = opened(t, { responseLimit_bytes: 1000 })
-  const room = providers.responseBudget()
+  const room = providers.share()
   t.match(await providers.ask(request(url), whole, room), { ok: true, value: 'x'.repeat(300) + 'y'.repeat(300) })
   t.same(await providers.ask(request(url), whole, room), {
     ok: false,
     error: { kind: 'unreachable', reason: 'answer too long' },
   })
-  t.ok(
-    (await providers.ask(request(url), whole, providers.responseBudget())).ok,
-    'the next request has room of its own',
-  )
+  t.ok((await providers.ask(request(url), whole, providers.share())).ok, 'the next request has room of its own')
 })
 
 test('all requests together have room for a limited size of responses, and it is free again when they are over', async (t) => {
@@ -408,7 +420,7 @@ test('connections that many providers would like to keep are bounded together', 
       return url
     }),
   )
-  const { providers } = opened(t, { total: 4, perOrigin: 4 })
+  const { providers } = opened(t, { permits: { total: 4, perOrigin: 4 } })
   for (let round = 0; round < 3; round += 1) {
     await Promise.all(ends.flatMap((url) => Array.from({ length: 4 }, () => providers.ask(request(url), whole))))
   }

@@ -17,7 +17,6 @@ import { versionFacts } from '../../version.js'
 import { type ApiRequest, requestOrigin } from '../operations/api.js'
 import type { Call } from '../operations/operation.js'
 import type { Broker } from '../services/broker.js'
-import type { ResponseBudget } from './limits.js'
 import type { ProviderFormat, ProviderFormats, ProviderMessage } from './provider-format.js'
 import type {
   AddressedRequest,
@@ -26,12 +25,12 @@ import type {
   ProviderOperation,
   ProviderResponse,
 } from './provider-request.js'
-import type { Providers } from './providers.js'
+import type { ClientShare, Providers } from './providers.js'
 import type { ShownEntity } from './query-plan.js'
 
 /** How requests are forwarded to providers [subscriptions 8]. */
 export interface Forwarding {
-  readonly providers: Pick<Providers, 'ask' | 'responseBudget' | 'leftOut'>
+  readonly providers: Pick<Providers, 'ask' | 'share' | 'leftOut'>
   /** By the form that a registration names. */
   readonly formats: ProviderFormats
   /** Names the broker to others, the same in all of its threads. */
@@ -115,7 +114,7 @@ export class Forwarder {
   readonly #forwarding: Forwarding
   readonly #request: ApiRequest
   readonly #log: Log | undefined
-  readonly #budget: ResponseBudget
+  readonly #share: ClientShare
   #requests = 0
 
   constructor(index: RegistrationIndex, forwarding: Forwarding, request: ApiRequest, log: Log | undefined) {
@@ -123,7 +122,7 @@ export class Forwarder {
     this.#forwarding = forwarding
     this.#request = request
     this.#log = log
-    this.#budget = forwarding.providers.responseBudget()
+    this.#share = forwarding.providers.share()
   }
 
   /** How many requests may still be forwarded. */
@@ -133,7 +132,7 @@ export class Forwarder {
 
   /** The responses are no longer held. */
   end(): void {
-    this.#budget.end()
+    this.#share.budget.end()
   }
 
   /**
@@ -203,7 +202,7 @@ export class Forwarder {
       const headers = this.#headers(format)
       const request = { provider, registration, operation, headers, ...message(format, forward), context, gone }
       const responded = providers
-        .ask(request, (response) => read(format, response, forward), this.#budget)
+        .ask(request, (response) => read(format, response, forward), this.#share)
         .finally(() => origins.answered(forward))
       forwarded.push(responded.then((response) => ({ forward, response })))
     }

@@ -12,7 +12,7 @@ import { err, ok, type Result } from '../../result.js'
 import { inSlices, type Steps } from '../../slices.js'
 import type { Nanoseconds } from '../../time.js'
 import { whenOver } from '../../time-limit.js'
-import { ProviderPermits, ResponseBudget } from './limits.js'
+import { type ClientPermits, type PermitLimits, ProviderPermits } from './provider-permits.js'
 import {
   addressOf,
   type ProviderAddress,
@@ -24,19 +24,21 @@ import {
   providerFailureText,
   urlText,
 } from './provider-request.js'
+import { ResponseBudget } from './response-budget.js'
 
 export interface ProvidersSettings {
-  /** The time limit of one request, including the wait for a permit and the body of the response [subscriptions 8.4]. */
+  /** The time limit of one request, including the body of the response [subscriptions 8.4]; a wait for a permit comes before it. */
   readonly limit_ms: number
+  /** How long the requests for one request of a client wait for permits at most, from its beginning. */
+  readonly waitLimit_ms: number
   /** A longer request, head included, fails [management 9.3]. */
   readonly requestLimit_bytes: number
   /** The most bytes of all responses for one request of a client; no more are read. */
   readonly responseLimit_bytes?: number | undefined
   /** Accepts certificates of unknown authorities. */
   readonly insecure: boolean
-  /** The most concurrent requests per origin, and in all; as many idle connections as in all are kept open. */
-  readonly perOrigin?: number | undefined
-  readonly total?: number | undefined
+  /** The most concurrent requests; as many idle connections as in all are kept open. */
+  readonly permits?: Partial<PermitLimits> | undefined
   /** The allowed destinations; absent: all. */
   readonly destinations?: Destinations | undefined
   readonly log: Log
@@ -58,7 +60,16 @@ export interface ProvidersSettings {
   readonly measured?: ((result: ForwardedResult, duration: Nanoseconds) => void) | undefined
 }
 
-const defaults = { responseLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
+/** What the requests share that one request of a client causes. */
+export interface ClientShare {
+  readonly budget: ResponseBudget
+  readonly permits: ClientPermits
+  /** When the wait for permits ends, by `performance.now()`. */
+  readonly waitUntil_ms: number
+}
+
+const defaultResponseLimit_bytes = 4_194_304
+const defaultPermits: PermitLimits = { total: 256, perOrigin: 32, perClient: 64 }
 
 /** How many requests of clients may use their whole budget of responses at the same time. */
 const fullBudgets = 16
@@ -84,35 +95,38 @@ export class Providers {
   constructor(settings: ProvidersSettings) {
     this.#settings = settings
     const { limit_ms, insecure, log, shownPayload_bytes } = settings
-    this.#responseLimit_bytes = settings.responseLimit_bytes ?? defaults.responseLimit_bytes
+    this.#responseLimit_bytes = settings.responseLimit_bytes ?? defaultResponseLimit_bytes
     this.#budget = new ResponseBudget(fullBudgets * this.#responseLimit_bytes)
-    const perOrigin = settings.perOrigin ?? defaults.perOrigin
-    const total = settings.total ?? defaults.total
-    this.#permits = new ProviderPermits(perOrigin, total)
+    const permits = { ...defaultPermits, ...settings.permits }
+    this.#permits = new ProviderPermits(permits)
     const destinations = settings.destinations ?? new Destinations({ allow: undefined, deny: undefined })
-    const limits = { maxIdle: total, connectLimit_ms: limit_ms }
+    const limits = { maxIdle: permits.total, connectLimit_ms: limit_ms }
     this.#client = new HttpClient({ ...limits, insecure, destinations, kept: true, retried: false })
     this.#lines = new ProviderLines(log, shownPayload_bytes)
   }
 
-  /** A budget for the responses to what one request of a client causes; call `end` when they are no longer held. */
-  responseBudget(): ResponseBudget {
-    return new ResponseBudget(this.#responseLimit_bytes, this.#budget)
+  /** What is shared by the requests that one request of a client causes; end its budget when the responses are no longer held. */
+  share(): ClientShare {
+    return {
+      budget: new ResponseBudget(this.#responseLimit_bytes, this.#budget),
+      permits: this.#permits.share(),
+      waitUntil_ms: performance.now() + this.#settings.waitLimit_ms,
+    }
   }
 
   /** Asks a provider. `read` parses its response, whatever the status; it may be long, so that is done in slices. */
   async ask<Read>(
     request: ProviderRequest,
     read: ReadResponse<Read>,
-    budget = this.responseBudget(),
+    share = this.share(),
   ): Promise<Result<Read, ProviderFailure>> {
     const numbered = { ...request, context: { ...request.context, trans: this.#settings.transaction() } }
     this.#lines.begun(numbered)
     const begun = process.hrtime.bigint()
-    const response = await this.#send(numbered, budget)
+    const response = await this.#send(numbered, share)
     if (response.ok) this.#settings.count(receivedCounters[request.operation])
     const result = response.ok ? await inSlices(read(response.value)) : response
-    this.#settings.measured?.(resultOf(numbered, result), process.hrtime.bigint() - begun)
+    this.#settings.measured?.(resultOf(numbered, response, result), process.hrtime.bigint() - begun)
     this.#report(numbered, response, result)
     return result
   }
@@ -127,47 +141,50 @@ export class Providers {
     return this.#client.close()
   }
 
-  async #send(request: ProviderRequest, budget: ResponseBudget): Promise<Result<ProviderResponse, ProviderFailure>> {
+  async #send(request: ProviderRequest, share: ClientShare): Promise<Result<ProviderResponse, ProviderFailure>> {
     const address = addressOf(request)
     if (address === undefined) return unreachable('no URL of http or https')
     const headers = { ...request.headers, ...authorizationOf(address.server) }
     const body = Buffer.from(request.body)
     if (sentBytes(address, headers, body) > this.#settings.requestLimit_bytes) return unreachable('request too long')
     const ending = new AbortController()
-    const stop = whenOver(this.#settings.limit_ms, () => ending.abort(timedOut))
+    let stop = whenOver(share.waitUntil_ms - performance.now(), () => ending.abort(noPermit))
     const giveUp = () => ending.abort(clientGone)
     request.gone?.addEventListener('abort', giveUp)
     if (request.gone?.aborted) giveUp()
     try {
-      return ok(await this.#received(address, headers, body, ending.signal, budget))
+      const response = await this.#permits.with(share.permits, address.server.origin, ending.signal, () => {
+        stop()
+        stop = whenOver(this.#settings.limit_ms, () => ending.abort(timedOut))
+        return this.#received(address, headers, body, ending.signal, share.budget)
+      })
+      return ok(response)
     } catch (fault) {
-      return unreachable(reasonOfFault(fault).reason)
+      return fault === noPermit ? notSent : unreachable(reasonOfFault(fault).reason)
     } finally {
       stop()
       request.gone?.removeEventListener('abort', giveUp)
     }
   }
 
-  #received(
+  async #received(
     { server: { origin }, path }: ProviderAddress,
     headers: ProviderRequest['headers'],
     body: Buffer,
     signal: AbortSignal,
     budget: ResponseBudget,
   ): Promise<ProviderResponse> {
-    return this.#permits.with(origin, signal, async () => {
-      const received = new BodyBuffer()
-      const take = (piece: Buffer) => {
-        if (!budget.take(piece.length)) return tooLong
-        received.add(piece)
-        return undefined
-      }
-      const lines = Object.entries(headers).flat()
-      const response = await this.#client.send({ origin, path, headers: lines, body, take, signal })
-      const fault = await response.ended
-      if (fault !== undefined) throw fault
-      return { status: response.status, totalCount: response.totalCount, body: withoutMark(received.text) }
-    })
+    const received = new BodyBuffer()
+    const take = (piece: Buffer) => {
+      if (!budget.take(piece.length)) return tooLong
+      received.add(piece)
+      return undefined
+    }
+    const lines = Object.entries(headers).flat()
+    const response = await this.#client.send({ origin, path, headers: lines, body, take, signal })
+    const fault = await response.ended
+    if (fault !== undefined) throw fault
+    return { status: response.status, totalCount: response.totalCount, body: withoutMark(received.text) }
   }
 
   #report(
@@ -177,8 +194,7 @@ export class Providers {
   ): void {
     const { headers, body } = request
     const failure = result.ok ? undefined : providerFailureText(result.error)
-    // A client that goes says nothing about the provider.
-    if (request.gone?.aborted !== true) {
+    if (!isGivenUp(request, response)) {
       this.#settings.attempted(urlText({ ...request, parameters: '' }), failure)
       this.#settings.called?.(request.registration, failure)
     }
@@ -194,6 +210,7 @@ export class Providers {
 }
 
 const clientGone = new GivenUp('the client has gone')
+const noPermit = new GivenUp('no turn in time: too many requests to context providers')
 const tooLong = new GivenUp('answer too long')
 
 /** A text without a leading byte order mark, which is not part of JSON. */
@@ -235,6 +252,9 @@ function unreachable(reason: string): Result<never, ProviderFailure> {
   return err({ kind: 'unreachable', reason })
 }
 
+/** The request has got no permit in time. */
+const notSent = unreachable(noPermit.message)
+
 const results: { readonly [Kind in ProviderFailure['kind']]: ForwardedResult } = {
   unreachable: 'unreachable',
   responseEmpty: 'empty',
@@ -242,8 +262,17 @@ const results: { readonly [Kind in ProviderFailure['kind']]: ForwardedResult } =
   responseRefusing: 'refused',
 }
 
-/** The result for the metrics. A client that goes says nothing about the provider. */
-function resultOf({ gone }: ProviderRequest, result: Result<unknown, ProviderFailure>): ForwardedResult {
+/** The result for the metrics. */
+function resultOf(
+  request: ProviderRequest,
+  response: Result<ProviderResponse, ProviderFailure>,
+  result: Result<unknown, ProviderFailure>,
+): ForwardedResult {
   if (result.ok) return 'answered'
-  return gone?.aborted === true ? 'given_up' : results[result.error.kind]
+  return isGivenUp(request, response) ? 'given_up' : results[result.error.kind]
+}
+
+/** A client that goes says nothing about the provider, nor does a request that was never sent. */
+function isGivenUp({ gone }: ProviderRequest, response: Result<ProviderResponse, ProviderFailure>): boolean {
+  return gone?.aborted === true || response === notSent
 }

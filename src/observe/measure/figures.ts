@@ -83,7 +83,7 @@ export const frontEndFigures = new FigureList([], {
   queriesRunning: gauge('rigel_queries_running', 'Queries that query threads are working on'),
   forwards: counters(
     'rigel_forwarded_requests_total',
-    'Requests passed on to context providers, by what became of them; all but answered and given_up, whose client had gone, are failures',
+    'Requests passed on to context providers, by what became of them; all but answered and given_up, whose client had gone or which got no permit in time, are failures',
     'result',
     forwardResults,
   ),
