@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks'
 import { mock } from 'node:test'
 import { test } from 'tap'
 import { bodyOf, management, row } from './given.js'
@@ -89,4 +90,23 @@ test('levels that are on for a while go back by themselves, and a call without t
   }
   t.same(bodyOf(await set('9-3', '5')), { tracelevels: 'poorly formatted trace level string' })
   t.equal(await levels(), '42')
+})
+
+test('however often levels are put for a while, one timer waits, and none when they are put for good', async (t) => {
+  const waiting = new Set<unknown>()
+  const hook = createHook({
+    init: (id, type) => {
+      if (type === 'Timeout') waiting.add(id)
+    },
+    destroy: (id) => void waiting.delete(id),
+  }).enable()
+  t.teardown(() => hook.disable())
+  const { send } = management()
+  const timers = async (parameters: ReadonlyMap<string, string>) => {
+    for (let sent = 0; sent < 100; sent += 1) await send('PUT', '/log/trace/{level}', { ...level('38'), parameters })
+    await new Promise((resolve) => setImmediate(resolve)) // Ends of timers are told behind the turn.
+    return waiting.size
+  }
+  t.equal(await timers(new Map([['for', '3600']])), 1)
+  t.equal(await timers(new Map()), 0)
 })

@@ -125,6 +125,8 @@ const row = { countedAs: '/log/trace[/{level}]', counter: 'logRequests', anyCase
 /** The trace levels under their four names [management 2]. */
 export function traceResources({ measures, log }: ManagementParts): readonly Resource[] {
   const { traces, traceReturn } = measures.switches
+  /** Ends the limited time that was begun last here; the next change takes its place. */
+  let timer: NodeJS.Timeout | undefined
 
   /** Applies an expression as it was sent; one that is malformed changes nothing. */
   function change(request: ApiRequest, member: string, apply: (levels: ReadonlySet<number>) => void): ApiResponse {
@@ -138,6 +140,7 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
   /** The levels are as they are put until somebody puts them anew. */
   function putForGood(request: ApiRequest, wanted: (level: number, on: boolean) => boolean): void {
     traceReturn.cancel()
+    clearTimeout(timer)
     put(traces, wanted)
     changed(request)
   }
@@ -154,7 +157,8 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
       put(traces, (level) => before[level] === 1)
       tell(`trace levels: ${shown(traces)}, as before`)
     }
-    setTimeout(goBack, seconds * 1000).unref()
+    clearTimeout(timer)
+    timer = setTimeout(goBack, seconds * 1000).unref()
   }
 
   function prepareSetting(request: ApiRequest): Prepared {
