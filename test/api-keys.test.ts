@@ -42,7 +42,10 @@ test('a file that cannot be read, or is too large, is named', async (t) => {
   const folder = t.testdir()
   t.match(readApiKeys(join(folder, 'none'), false), { ok: false, error: /none cannot be read: .*\(ENOENT\)/ })
   writeFileSync(join(folder, 'large'), Buffer.alloc(16 * 2 ** 20 + 1))
-  t.match(readApiKeys(join(folder, 'large'), false), { ok: false, error: /at most 16777216 are read/ })
+  t.match(readApiKeys(join(folder, 'large'), false), {
+    ok: false,
+    error: /large cannot be read: it has more than 16777216 bytes/,
+  })
   writeFileSync(join(folder, 'wrong'), 'x')
   t.match(readApiKeys(join(folder, 'wrong'), false), { ok: false, error: /wrong:1: the line must be: name/ })
 })

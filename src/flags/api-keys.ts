@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
 import { systemFaultText } from '../faults.js'
 import { err, ok, type Result } from '../result.js'
+import { readTextFile } from '../text-file.js'
 
 /** A key of the interfaces for clients, as a line of the file of `-apiKeys` has it: not the key itself, only its hash. */
 export interface ApiKey {
@@ -24,9 +24,7 @@ const form = 'the line must be: name sha256:<64 hexadecimal digits> <tenants, * 
 /** Reads the file of `-apiKeys`; a refusal names the file, the line and what is wrong with it. */
 export function readApiKeys(file: string, multiservice: boolean): Result<readonly ApiKey[], string> {
   try {
-    const { size } = statSync(file)
-    if (size > file_bytes) return err(`-apiKeys: ${file} has ${size} bytes, at most ${file_bytes} are read`)
-    const keys = parseApiKeys(readFileSync(file, 'utf8'), multiservice)
+    const keys = parseApiKeys(readTextFile(file, file_bytes), multiservice)
     return keys.ok ? keys : err(`-apiKeys: ${file}:${keys.error}`)
   } catch (fault) {
     return err(`-apiKeys: ${file} cannot be read: ${systemFaultText(fault)}`)

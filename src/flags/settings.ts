@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
 import { systemFaultText } from '../faults.js'
 import { halfTheProcessors } from '../machine.js'
 import { err, ok, type Result } from '../result.js'
+import { readTextFile } from '../text-file.js'
 import type { Flag, Printing, Switch, ValueFlag } from './flag.js'
 import { flags, flagsByName } from './flags.js'
 import { clusterFlags, defaultNodeName } from './flags-cluster.js'
@@ -69,7 +69,7 @@ export function tokenFrom(settings: Settings): Result<string | undefined, string
   if (file === undefined) return ok(value(flags.adminToken))
   const source = settings.get(flags.adminTokenFile)?.source
   try {
-    const token = readFileSync(file, 'utf8').split(/\r?\n/, 1)[0]?.trim()
+    const token = readTextFile(file).split(/\r?\n/, 1)[0]?.trim()
     return token ? ok(token) : err(`${source}: '${file}' holds no token: its first line is to be the token`)
   } catch (error) {
     return err(`${source}: '${file}' cannot be read: ${systemFaultText(error)}`)

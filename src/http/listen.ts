@@ -1,5 +1,4 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import type { RequestListener, Server } from 'node:http'
 import { createServer, type ServerOptions, type Server as TlsServer } from 'node:https'
 import type { ListenOptions } from 'node:net'
@@ -8,6 +7,7 @@ import { systemFaultText } from '../faults.js'
 import type { Options } from '../flags/settings.js'
 import type { Log } from '../observe/log/log.js'
 import { err, ok, type Result } from '../result.js'
+import { readTextFile } from '../text-file.js'
 import type { Milliseconds } from '../time.js'
 
 /** Key and certificate, as PEM. */
@@ -45,8 +45,8 @@ export async function readTls(
   names: PairNames = { key: 'key', cert: 'cert' },
 ): Promise<Result<Tls | undefined, CertificateRefusal>> {
   if (https === undefined) return ok(undefined)
-  const key = await readPem(names.key, https.key)
-  const cert = await readPem(names.cert, https.cert)
+  const key = readPem(names.key, https.key)
+  const cert = readPem(names.cert, https.cert)
   if (!key.ok) return key
   if (!cert.ok) return cert
   const tls = { key: key.value, cert: cert.value }
@@ -55,9 +55,9 @@ export async function readTls(
 }
 
 /** Reads a file in PEM form; a refusal names its flag. */
-export async function readPem(flag: string, path: string): Promise<Result<string, CertificateRefusal>> {
+export function readPem(flag: string, path: string): Result<string, CertificateRefusal> {
   try {
-    return ok(await readFile(path, 'utf8'))
+    return ok(readTextFile(path))
   } catch (fault) {
     return err({ kind: 'certificateUnusable', reason: `-${flag}: '${path}' cannot be read: ${systemFaultText(fault)}` })
   }

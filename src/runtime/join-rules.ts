@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { systemFaultText } from '../faults.js'
 import type { Options } from '../flags/settings.js'
 import type { Log } from '../observe/log/log.js'
@@ -16,6 +15,7 @@ import { type FolderMember, notedBy } from '../storage/folder/member.js'
 import { MetadataStore } from '../storage/store/metadata-store.js'
 import { PartitionStore } from '../storage/store/partition-store.js'
 import type { LogSequence } from '../storage/wal/record-log.js'
+import { readTextFile } from '../text-file.js'
 
 export type AppliedRecords = ReadonlyMap<LogName, LogSequence>
 
@@ -116,7 +116,7 @@ export function etcdSettings({
   const reached = { urls, ca, cert, key }
   if (user === undefined || passwordFile === undefined) return ok(reached)
   try {
-    const password = readFileSync(passwordFile, 'utf8').split(/\r?\n/, 1)[0] ?? ''
+    const password = readTextFile(passwordFile).split(/\r?\n/, 1)[0] ?? ''
     return ok({ ...reached, user: { name: user, password } })
   } catch (fault) {
     return err(`the password of etcd's user (-etcdPasswordFile) cannot be read: ${systemFaultText(fault)}`)

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import { DiedOpening } from '../broker/coordinator/partitions.js'
 import { isBehind, isStartGivenUp, systemFaultText } from '../faults.js'
@@ -10,6 +10,7 @@ import { errorFacts, faultText } from '../observe/log/log.js'
 import type { MainLog } from '../observe/log/main-log.js'
 import { err, ok, type Result } from '../result.js'
 import { type DataFolder, isNewFolder, openDataFolder } from '../storage/folder/data-folder.js'
+import { readTextFile } from '../text-file.js'
 import type { Switches } from '../threads/shared-memory/switches.js'
 import { announcement, readyText, startLine } from './announcement.js'
 import { mapsOf, readersOf } from './broker-plan.js'
@@ -318,7 +319,7 @@ function writePidFile(path: string): Result<() => void, string> {
 
 function heldPid(path: string): number | undefined {
   try {
-    const text = readFileSync(path, 'utf8').trim()
+    const text = readTextFile(path).trim()
     return /^\d+$/.test(text) ? Number(text) : undefined
   } catch (fault) {
     if (fault instanceof Error && 'code' in fault && fault.code === 'ENOENT') return undefined

@@ -13,6 +13,7 @@ import { brokerProgram, nodeBySh } from '../program.js'
 
 const folder = root.testdir({
   file: 'x\n',
+  empty: '',
   folder: {},
   'of partitions': { 'partition-0': {} },
   foreign: { 'a.txt': 'x', b: {}, 'rigel.log': '', 'lost+found': {} },
@@ -153,9 +154,27 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'no keys of clients',
-    flags: ['-apiKeys', '/dev/null'],
+    flags: ['-apiKeys', at('empty')],
     code: 4,
     message: /there is no key in it, so nobody could be served/,
+  },
+  {
+    what: 'keys of clients without end',
+    flags: ['-apiKeys', '/dev/zero'],
+    code: 4,
+    message: /-apiKeys: .*zero cannot be read: it is no regular file/,
+  },
+  {
+    what: 'a certificate without end',
+    flags: ['-https', '-key', at('key.pem'), '-cert', '/dev/zero'],
+    code: 4,
+    message: /-cert: '.*zero' cannot be read: it is no regular file/,
+  },
+  {
+    what: 'a token without end',
+    flags: ['-adminTokenFile', '/dev/zero'],
+    code: 1,
+    message: /'-adminTokenFile': .*zero' cannot be read: it is no regular file/,
   },
   {
     what: 'a token that is not there',

@@ -1,10 +1,10 @@
 import { timingSafeEqual, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { systemFaultText } from '../../faults.js'
 import { bearerToken, secretDigest } from '../../flags/api-keys.js'
 import type { Options } from '../../flags/settings.js'
 import { readPem, readTls } from '../../http/listen.js'
 import { err, ok, type Result } from '../../result.js'
+import { readTextFile } from '../../text-file.js'
 
 type LinkOptions = NonNullable<Options['cluster']>['link']
 
@@ -27,7 +27,7 @@ export async function readLinkSecurity(link: LinkOptions): Promise<Result<LinkSe
   if (tls === undefined) return ok({ tls: undefined, tokens: tokens.value })
   const pair = await readTls(tls, { key: 'clusterKey', cert: 'clusterCert' })
   if (!pair.ok) return err(pair.error.reason)
-  const ca = await readPem('clusterCa', tls.ca)
+  const ca = readPem('clusterCa', tls.ca)
   if (!ca.ok) return err(ca.error.reason)
   if (!isCertificate(ca.value)) return err(`-clusterCa: '${tls.ca}' is no certificate of an authority in PEM form`)
   return ok({ tls: pair.value && { ...pair.value, ca: ca.value }, tokens: tokens.value })
@@ -52,9 +52,7 @@ const file_bytes = 64 * 1024
  */
 export function readLinkTokens(file: string): Result<readonly string[], string> {
   try {
-    const text = readFileSync(file, 'utf8')
-    if (text.length > file_bytes) return err(`'${file}' is too large for a file of tokens`)
-    const tokens = text
+    const tokens = readTextFile(file, file_bytes)
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '')

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { connect, rootCertificates } from 'node:tls'
 import { systemFaultText } from '../../faults.js'
+import { readTextFile } from '../../text-file.js'
 import { CommandFailure, failureText } from './command.js'
 
 /** Why a request got no response. */
@@ -32,7 +32,7 @@ export async function connectionFaultOf(address: URL, fault: unknown): Promise<C
 export function trustedWith(file: string, source: string): string[] {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readTextFile(file)
   } catch (fault) {
     throw new CommandFailure(`${source}: ${file} cannot be read: ${systemFaultText(fault)}`)
   }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import {
   type CallOptions,
   type ChannelCredentials,
@@ -10,6 +9,7 @@ import {
   status,
 } from '@grpc/grpc-js'
 import { err, ok, type Result } from '../../result.js'
+import { readTextFile } from '../../text-file.js'
 import { type Calls, type EtcdStreams, methods } from './etcd-protocol.js'
 
 /** How etcd is reached. Plain data. */
@@ -186,7 +186,8 @@ function metadataOf(token: string | undefined): Metadata {
 
 function credentialsOf({ urls, ca, cert, key }: EtcdSettings): ChannelCredentials {
   if (!urls.every((url) => url.startsWith('https:'))) return credentials.createInsecure()
-  const read = (file: string | undefined): Buffer | null => (file === undefined ? null : readFileSync(file))
+  const read = (file: string | undefined): Buffer | null =>
+    file === undefined ? null : Buffer.from(readTextFile(file))
   return credentials.createSsl(read(ca), read(key), read(cert))
 }
 
