@@ -32,6 +32,21 @@ async function sameOf(t: Test, cases: readonly Case[]): Promise<void> {
   )
 }
 
+test('a file that holds hardly anything but empty lines is not read to its end', async (t) => {
+  const file = join(t.testdir(), 'lines.jsonl')
+  const read = async (text: string) => {
+    writeFileSync(file, text)
+    const reasons: (readonly [where: string, reason: string])[] = []
+    for await (const piece of exportSource(new InputFile(file), imported).pieces) {
+      for (const sourced of piece) if (sourced.kind === 'wrong') reasons.push([sourced.where, sourced.reason])
+    }
+    return reasons
+  }
+  t.same(await read('\n'.repeat(1_000_000) + exportOf([])), [])
+  const [fault] = await read('\r\n'.repeat(10) + '\n'.repeat(999_991) + exportOf([]))
+  t.match(fault, [/^line 1\d{6}$/, 'more than 1000000 lines before it are empty'])
+})
+
 test('what was written is read, and written again as the same bytes', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(exportedLine, { minLength: 20, maxLength: 20 }), async (lines) => {

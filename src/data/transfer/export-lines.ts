@@ -147,10 +147,11 @@ class ExportReader {
     this.#now = now
   }
 
-  read({ number, text }: TextLine): readonly Sourced[] {
+  read(textLine: TextLine): readonly Sourced[] {
+    const { number, text } = textLine
     this.#last = number
     const where = `line ${number}`
-    if (text === undefined) return [{ kind: 'wrong', where, reason: 'the line is longer than 64 MiB' }]
+    if (text === undefined) return [{ kind: 'wrong', where, reason: textLine.fault }]
     const given = parsed(text)
     if (given === undefined) {
       const { at, expected } = findJsonFault(text) ?? { at: 0, expected: 'a value' }

@@ -78,11 +78,13 @@ export async function headOf(
 /** The longest line: a longer one would hold an entity larger than any that can be written. */
 const maxLine_bytes = 2 ** 26
 
-export interface TextLine {
-  readonly number: number
-  /** Without the line end; undefined for a line that is too long, which is the last one given. */
-  readonly text: string | undefined
-}
+/** Nobody writes more of them, and a small compressed file may hold more than anybody wants to wait for. */
+const maxEmptyLines = 1_000_000
+
+/** A line without its end; or why the file is not read any further, behind which nothing is given. */
+export type TextLine =
+  | { readonly number: number; readonly text: string }
+  | { readonly number: number; readonly text: undefined; readonly fault: string }
 
 /** The nesting of longer lines is checked first: millions of levels would take gigabytes to parse. */
 const shortLine = 2 ** 20
@@ -96,15 +98,21 @@ export function mayBeParsed(text: string): boolean {
 export async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<readonly TextLine[]> {
   let begun: Buffer[] = []
   let begun_bytes = 0
-  let number = 0
+  let [number, empty] = [0, 0]
   for await (const piece of pieces) {
     const lines: TextLine[] = []
     let from = 0
     for (let end = piece.indexOf(10); end !== -1; end = piece.indexOf(10, from)) {
       number += 1
+      if (end === from && begun.length === 0) {
+        empty += 1
+        from = end + 1
+        continue
+      }
       const part = piece.subarray(from, end)
       const text = (begun.length === 0 ? part : Buffer.concat([...begun, part])).toString('utf8').trimEnd()
-      if (text !== '') lines.push({ number, text })
+      if (text === '') empty += 1
+      else lines.push({ number, text })
       begun = []
       begun_bytes = 0
       from = end + 1
@@ -114,11 +122,16 @@ export async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<re
       begun_bytes += piece.length - from
     }
     if (lines.length > 0) yield lines
-    if (begun_bytes > maxLine_bytes) {
-      yield [{ number: number + 1, text: undefined }]
+    const fault = begun_bytes > maxLine_bytes ? 'the line is longer than 64 MiB' : tooManyEmpty(empty)
+    if (fault !== undefined) {
+      yield [{ number: number + 1, text: undefined, fault }]
       return
     }
   }
   const text = Buffer.concat(begun).toString('utf8').trimEnd()
   if (text !== '') yield [{ number: number + 1, text }]
+}
+
+function tooManyEmpty(lines: number): string | undefined {
+  return lines > maxEmptyLines ? `more than ${maxEmptyLines} lines before it are empty` : undefined
 }

@@ -77,9 +77,10 @@ async function* readJson(
   reading: Reading,
 ): AsyncGenerator<readonly Sourced[]> {
   for await (const lines of linesOf(input.bytes())) {
-    yield lines.flatMap(({ number, text }) => {
+    yield lines.flatMap((line) => {
+      const { number, text } = line
       const where = `${path}, line ${number}`
-      if (text === undefined) return [wrong(where, 'the line is longer than 64 MiB')]
+      if (text === undefined) return [wrong(where, line.fault)]
       const json = documentText(text)
       if (json === '') return []
       const document = parsed(json)
