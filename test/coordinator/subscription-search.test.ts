@@ -1,6 +1,8 @@
 import { test } from 'tap'
-import { listed } from '../../src/broker/coordinator/subscription-search.js'
+import { listed, searched } from '../../src/broker/coordinator/subscription-search.js'
+import { neverDelivered } from '../../src/delivery/queue/courier-protocol.js'
 import type { EntityId } from '../../src/model/context/entity.js'
+import type { SubscriptionInForce } from '../../src/model/subscription/subscription.js'
 import { at, tenant } from '../given.js'
 import { inForce } from '../given-subscription.js'
 import { during } from '../until.js'
@@ -38,4 +40,24 @@ test('a filter passes over the selectors of one subscription in steps, too', asy
   const selectors = ofManyPatterns(1000).flatMap(({ subscription }) => subscription.selectors)
   const late = await listed([inForce({ selectors })], { ...every, filter: { entity: 'None' as EntityId } }, moment, 0)
   t.match(late, { ok: false, error: { kind: 'queryLate' } })
+})
+
+test('a search by status asks for the deliveries of some subscriptions at a time, and gives the page of those that fit', async (t) => {
+  const all = Array.from({ length: 3000 }, () => inForce({}))
+  const failing = new Set(all.filter((_, number) => number % 3 === 0))
+  const messages: number[] = []
+  const shown = async (found: readonly SubscriptionInForce[]) => {
+    messages.push(found.length)
+    return found.map((held) => ({
+      subscription: held.subscription,
+      delivery: { ...neverDelivered, failsCounter: failing.has(held) ? 1 : 0 },
+      fired: false,
+    }))
+  }
+  const page = await searched(all, { status: 'failed', offset: 900, limit: 200 }, shown, moment)
+  t.equal(page.count, 1000)
+  const expected = [...failing].slice(900).map(({ subscription }) => subscription)
+  t.equal(page.subscriptions.length, 100)
+  t.ok(page.subscriptions.every(({ subscription }, at) => subscription === expected[at]))
+  t.ok(messages.length > 1 && Math.max(...messages) <= 512, messages.join())
 })

@@ -181,6 +181,19 @@ test('receivers take turns, and so do the subscriptions of a receiver', async (t
   )
 })
 
+test('many receivers are sorted in steps as well', async (t) => {
+  const tested = new QueueUnderTest()
+  const many = 3000
+  for (let id = 0; id < many; id += 1)
+    tested.queue.put(recipient(subscriptionId(id), `http://r${many - id}.example/in`))
+  const gathering = tested.queue.receivers({ offset: 0, limit: 3 })
+  let steps = 0
+  let page = gathering.next()
+  for (; !page.done; page = gathering.next()) steps += 1
+  t.ok(steps > 2 * many + 3, `${steps} steps`)
+  t.match(page.value, { count: many, receivers: ['r1.', 'r10.', 'r100.'].map((name) => ({ receiver: RegExp(name) })) })
+})
+
 test('the receivers that are waited for are those of subscriptions that are to be sent something', async (t) => {
   const tested = new QueueUnderTest()
   const [waiting, empty, inactive, held] = [subscriptionId(1), subscriptionId(2), subscriptionId(3), subscriptionId(4)]

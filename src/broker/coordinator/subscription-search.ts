@@ -9,7 +9,7 @@ import { hasFired, shownStatus, termsOf } from '../../model/subscription/patch.j
 import type { Subscription, SubscriptionInForce } from '../../model/subscription/subscription.js'
 import { urlWithoutSecrets } from '../../observe/log/secrets.js'
 import { err, ok, type Result } from '../../result.js'
-import { inSlicesUntil, mapInSlices, type Steps } from '../../slices.js'
+import { inSlicesUntil, mapInSlices, Slices, type Steps } from '../../slices.js'
 import type { Milliseconds } from '../../time.js'
 import type {
   ShownSubscription,
@@ -31,13 +31,26 @@ export async function searched(
   at: Milliseconds,
 ): Promise<SubscriptionPage> {
   const fits = testOf(which)
+  const slices = new Slices()
   const kept = await mapInSlices(all, ({ subscription }) => fits(subscription))
   const found = all.filter((_, number) => kept[number] === true)
   const end = offset + limit
   if (status === undefined) return { count: found.length, subscriptions: await shown(found.slice(offset, end)) }
-  const ofStatus = (await shown(found)).filter((each) => statusOf(each, at) === status)
-  return { count: ofStatus.length, subscriptions: ofStatus.slice(offset, end) }
+  let count = 0
+  const subscriptions: ShownSubscription[] = []
+  for (let from = 0; from < found.length; from += shownAtOnce) {
+    const ofStatus = (await shown(found.slice(from, from + shownAtOnce))).filter(
+      (each) => statusOf(each, at) === status,
+    )
+    subscriptions.push(...ofStatus.slice(Math.max(0, offset - count), Math.max(0, end - count)))
+    count += ofStatus.length
+    if (slices.isOver) await slices.next()
+  }
+  return { count, subscriptions }
 }
+
+/** Subscriptions whose deliveries are asked for in one message: each thread on its way reads and writes it in one piece. */
+const shownAtOnce = 512
 
 /**
  * The subscriptions of a list, of all records, by creation; refuses when that takes longer than a query may take. A tenant may have

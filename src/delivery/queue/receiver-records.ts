@@ -1,5 +1,5 @@
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
-import type { Steps } from '../../slices.js'
+import { type Steps, sortedInSteps } from '../../slices.js'
 import type { Milliseconds } from '../../time.js'
 import type { ReceiverCounts, ReceiverPage, ReceiverState, Recipient, WhichReceivers } from './courier-protocol.js'
 import { type AttemptOutcome, reasonText } from './outgoing.js'
@@ -97,8 +97,12 @@ export function* receiverPage(
     gather(byName, recipient, parts.queue(recipient.id))
     yield
   }
-  const found = [...byName].filter(([, { receiver }]) => text === '' || receiver.toLowerCase().includes(text))
-  found.sort(([, a], [, b]) => b.queueDepth - a.queueDepth || (a.receiver < b.receiver ? -1 : 1))
+  const meant: (readonly [name: string, gathered: Gathered])[] = []
+  for (const each of byName) {
+    if (text === '' || each[1].receiver.toLowerCase().includes(text)) meant.push(each)
+    yield
+  }
+  const found = yield* sortedInSteps(meant, longestQueueFirst)
   const receivers = found.slice(offset, offset + limit).map(
     ([name, gathered]): ReceiverState => ({
       ...gathered,
@@ -107,6 +111,10 @@ export function* receiverPage(
     }),
   )
   return { count: found.length, receivers }
+}
+
+function longestQueueFirst([, a]: readonly [string, Gathered], [, b]: readonly [string, Gathered]): number {
+  return b.queueDepth - a.queueDepth || (a.receiver < b.receiver ? -1 : 1)
 }
 
 function gather(byName: Map<string, Gathered>, recipient: Recipient, queue: SubscriptionQueue | undefined): void {
