@@ -564,15 +564,20 @@ test('a receiver that hangs makes only its own notifications wait, and subscript
 
 test('notifications under way have a limited number of bytes in all, and a quarter of them for one receiver', async (t) => {
   const waiting: (() => void)[] = []
-  const ends = await Promise.all(
-    Array.from({ length: 10 }, () => FarEnd.listen(t, (_, response) => waiting.push(() => response.end()))),
-  )
+  const ends = await Promise.all(Array.from({ length: 10 }, () => FarEnd.listen(t)))
   const ids = ends.map((_, number) => subscriptionId(number + 1))
   const running = courier(t, {
     recipients: ends.map((end, number) => recipient(nth(ids, number), end.url())),
     settings: { underWay_bytes: 4 * 2500 },
   })
   await running.start()
+  for (const id of ids) nth(running.partitions, 0).enqueue(notice(id, 'first', 'x'))
+  running.ring()
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+  for (const end of ends) {
+    end.received.length = 0
+    end.respond = (_, response) => waiting.push(() => response.end())
+  }
   // Some 1100 bytes each: three take the share of a receiver, ten take all.
   const body = 'x'.repeat(1000)
   for (const id of ids)

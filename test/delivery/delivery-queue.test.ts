@@ -148,7 +148,7 @@ test('whatever happens, exactly what the rules of delivery allow is under way, c
   t.pass()
 })
 
-test('receivers take turns, and so do the subscriptions of a receiver', async (t) => {
+test('receivers that respond take turns, and so do the subscriptions of a receiver', async (t) => {
   const shape = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 2, maxLength: 4 })
   fc.assert(
     fc.property(shape, fc.integer({ min: 1, max: 5 }), (subscriptionsOf, atATime) => {
@@ -158,6 +158,11 @@ test('receivers take turns, and so do the subscriptions of a receiver', async (t
       )
       for (const [receiver, ids] of receivers.entries()) {
         for (const id of ids) tested.queue.put(recipient(id, `http://receiver-${receiver}.example/in`))
+      }
+      for (const id of receivers.flat())
+        tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: 'a' } })
+      for (let attempt = tested.queue.next(); attempt !== undefined; attempt = tested.queue.next()) {
+        tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
       }
       const each = 30
       for (const id of receivers.flat()) {

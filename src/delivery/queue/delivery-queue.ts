@@ -76,7 +76,7 @@ export class DeliveryQueue {
       ready: (queue) => this.#offer(queue),
       isTried: (id, outbox, number) => this.records.isTried(id, outbox, number),
     })
-    this.#turns = new ReceiverTurns(parts.limits)
+    this.#turns = new ReceiverTurns(parts)
     this.#ended = new EndedSubscriptions((id, left) => {
       for (const _ of left) parts.meter.left('ended')
       this.records.ended(id, left)
@@ -234,7 +234,7 @@ export class DeliveryQueue {
 
   /** An attempt has ended: its notice leaves, or waits again if it failed and neither its subscription has expired nor a newer tick waits. */
   ended(attempt: BegunAttempt, outcome: AttemptOutcome | Unsendable): void {
-    this.#turns.ended(attempt)
+    this.#turns.ended(attempt, outcome)
     this.#parts.ready()
     const { queue, notice } = attempt
     const { clock, isOpen } = this.#parts

@@ -3,7 +3,7 @@ import { type Steps, sortedInSteps } from '../../slices.js'
 import type { Milliseconds } from '../../time.js'
 import type { ReceiverCounts, ReceiverPage, ReceiverState, Recipient, WhichReceivers } from './courier-protocol.js'
 import { type AttemptOutcome, reasonText } from './outgoing.js'
-import { receiverOf, shownReceiver } from './receiver-turns.js'
+import { receiverOf, shownReceiver } from './receiver-names.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
 /** Receivers that are remembered; beyond this number the one remembered first is forgotten. */
