@@ -1,17 +1,12 @@
 import { test } from 'tap'
 import { type EndStage, endInOrder, endLook_ms, endTransition } from '../../src/delivery/queue/courier-end.js'
-import { Outboxes } from '../../src/delivery/queue/outboxes.js'
 import { type AttemptOutcome, trouble } from '../../src/delivery/queue/outgoing.js'
-import { Attempts } from '../../src/delivery/senders/attempts.js'
+import type { Attempts } from '../../src/delivery/senders/attempts.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
-import { FrequentEvents } from '../../src/observe/log/frequent-event.js'
-import { LineLog } from '../../src/observe/log/log.js'
-import { ok } from '../../src/result.js'
-import { Switches } from '../../src/threads/shared-memory/switches.js'
 import { Random } from '../replica/schedule.js'
 import { runs } from '../runs.js'
-import { notice, nth, recipient, subscriptionId } from './given.js'
-import { coordinator, QueueUnderTest } from './given-queue.js'
+import { nth, recipient, subscriptionId } from './given.js'
+import { attemptsOf, coordinator, outboxNumbers, QueueUnderTest } from './given-queue.js'
 
 const schedules = Number(process.env['RIGEL_COURIER_ENDS'] ?? runs(500))
 const firstSeed = Number(process.env['RIGEL_SEED'] ?? 1)
@@ -22,7 +17,6 @@ const disks = ['quick', 'quick', 'slow', 'refusing', 'dead'] as const
 const inexact_ms = 5 * endLook_ms
 /** A broker that has ended for so long beyond its limit exits. */
 const grace_ms = 2000 + inexact_ms
-const outboxNumbers = [...Array(coordinator + 1).keys()]
 
 type Transition = typeof endTransition
 
@@ -220,30 +214,9 @@ class EndingCourier {
   }
 
   #newAttempts(): Attempts {
-    const { queue } = this.#tested
-    const switches = new Switches()
-    const nothing = (): undefined => undefined
-    const outbox = {
-      ...{ refresh: nothing, first: nothing, last: () => 0, after: () => [], before: () => [], head: nothing },
-      ...{ holds: () => true, stats: () => [], statsOf: nothing, ack: async () => true, close: async () => undefined },
-    }
-    return new Attempts({
-      ...{ queue, switches, log: new LineLog(switches, nothing), transaction: () => '1' },
-      ...{ count: nothing, sent: nothing, alarm: nothing, brokerId: '0011223344556677', maxSize: 1e6 },
-      ...{ render: () => '', body: () => ok('') },
-      told: { dropped: new FrequentEvents(), steps: new FrequentEvents() },
-      meter: { attempted: nothing },
-      outboxes: new Outboxes(
-        outboxNumbers.map(() => ({ ...outbox, at: () => notice(nth(this.#ids, 0), 'any', '{}') })),
-      ),
-      http: {
-        send: ({ url, headers }) => {
-          const [, outbox, number] = (headers[headers.indexOf('Rigel-Notification-Id') + 1] ?? '').split('-')
-          return this.#send(`${outbox}-${number}`, url)
-        },
-        close: nothing,
-      },
-      mqtt: { send: async () => trouble('no broker'), close: nothing },
+    return attemptsOf(this.#tested.queue, nth(this.#ids, 0), ({ url, headers }) => {
+      const [, outbox, number] = (headers[headers.indexOf('Rigel-Notification-Id') + 1] ?? '').split('-')
+      return this.#send(`${outbox}-${number}`, url)
     })
   }
 }

@@ -1,8 +1,11 @@
 import assert from 'node:assert'
 import { DeliveryQueue, type DeliveryQueueParts } from '../../src/delivery/queue/delivery-queue.js'
 import type { ReadNotice } from '../../src/delivery/queue/notice-list.js'
+import { Outboxes } from '../../src/delivery/queue/outboxes.js'
+import { trouble } from '../../src/delivery/queue/outgoing.js'
 import type { QueueLimits } from '../../src/delivery/queue/recipients.js'
 import type { QueueClock } from '../../src/delivery/queue/subscription-queue.js'
+import { type AttemptParts, Attempts } from '../../src/delivery/senders/attempts.js'
 import type {
   DeliveryStats,
   NoticeAck,
@@ -11,8 +14,10 @@ import type {
   OrderingKey,
 } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import { FrequentEvents } from '../../src/observe/log/frequent-event.js'
 import { LineLog } from '../../src/observe/log/log.js'
 import type { AttemptResult } from '../../src/observe/measure/delivery-figures.js'
+import { ok } from '../../src/result.js'
 import { logLevels, Switches } from '../../src/threads/shared-memory/switches.js'
 import type { Milliseconds } from '../../src/time.js'
 import { notice } from './given.js'
@@ -42,6 +47,28 @@ export class ManualClock implements QueueClock {
 
 /** What waits in an outbox: of partition 0 or 1, or of the coordinator, which is number 2. */
 export const coordinator = 2
+
+export const outboxNumbers = [...Array(coordinator + 1).keys()]
+
+/** Makes the attempts that a queue begins with this `send` in the place of HTTP; each notice is one of this subscription. */
+export function attemptsOf(queue: DeliveryQueue, id: SubscriptionId, send: AttemptParts['http']['send']): Attempts {
+  const switches = new Switches()
+  const nothing = (): undefined => undefined
+  const outbox = {
+    ...{ refresh: nothing, first: nothing, last: () => 0, after: () => [], before: () => [], head: nothing },
+    ...{ holds: () => true, stats: () => [], statsOf: nothing, ack: async () => true, close: async () => undefined },
+  }
+  return new Attempts({
+    ...{ queue, switches, log: new LineLog(switches, nothing), transaction: () => '1' },
+    ...{ count: nothing, sent: nothing, alarm: nothing, brokerId: '0011223344556677', maxSize: 1e6 },
+    ...{ render: () => '', body: () => ok('') },
+    told: { dropped: new FrequentEvents(), steps: new FrequentEvents() },
+    meter: { attempted: nothing },
+    outboxes: new Outboxes(outboxNumbers.map(() => ({ ...outbox, at: () => notice(id, 'any', '{}') }))),
+    http: { send, close: nothing },
+    mqtt: { send: async () => trouble('no broker'), close: nothing },
+  })
+}
 
 const limits: QueueLimits = {
   retention_ms: 1e9,

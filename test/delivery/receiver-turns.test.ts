@@ -8,8 +8,9 @@ import type { QueueLimits } from '../../src/delivery/queue/recipients.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { Random } from '../replica/schedule.js'
 import { runs } from '../runs.js'
+import { until } from '../until.js'
 import { recipient, subscriptionId } from './given.js'
-import { QueueUnderTest } from './given-queue.js'
+import { attemptsOf, QueueUnderTest } from './given-queue.js'
 
 const accepted: AttemptOutcome = { kind: 'accepted', status: 200 }
 const refusedConnection = trouble('connection refused')
@@ -145,6 +146,31 @@ test('receivers that responded are remembered, however many fail', async (t) => 
   t.equal(receivers.of('http://a.example'), 'failing')
   receivers.put('http://a.example', 'quick')
   t.equal(receivers.of('http://a.example'), 'quick')
+})
+
+test('attempts are begun a few in a turn of the event loop, and those at quick receivers for some milliseconds', async (t) => {
+  for (const [respond_ms, outcome, most] of [
+    [0, refusedConnection, 16],
+    [1, accepted, 20],
+  ] as const) {
+    let begun = 0
+    const tested: Receivers = new Receivers({}, { ready: () => attempts.schedule() })
+    const attempts = attemptsOf(tested.queue, subscriptionId(1), async () => {
+      for (const until_ms = performance.now() + respond_ms; performance.now() < until_ms; );
+      begun += 1
+      return outcome
+    })
+    const ids = tested.addMany(100)
+    if (outcome === accepted) {
+      for (const id of ids) tested.notify(id)
+      for (const attempt of tested.begun()) tested.queue.ended(attempt, outcome)
+    }
+    for (const id of ids) tested.notify(id)
+    attempts.start()
+    await new Promise(setImmediate)
+    t.ok(begun > 0 && begun <= most, `${begun} in the first turn`)
+    await until(() => begun === 100)
+  }
 })
 
 test('whatever others do, a receiver that responds at once waits for one other attempt to begin at most', async (t) => {

@@ -17,6 +17,11 @@ export interface TotalLimits {
  */
 export type Standing = 'free' | 'quick' | 'untried' | 'slow' | 'failing'
 
+/** Whether a receiver of this standing has responded to its last attempt within a second. */
+export function isQuick(standing: Standing): boolean {
+  return standing === 'free' || standing === 'quick'
+}
+
 /** An attempt that takes longer is long: its receiver is slow. */
 export const long_ms = 1000
 

@@ -1,5 +1,6 @@
 import {
   AttemptShares,
+  isQuick,
   long_ms,
   type Remembered,
   RememberedReceivers,
@@ -151,7 +152,7 @@ export class ReceiverTurns {
     const notice = queue.begin()
     if (recipient === undefined || notice === undefined) return undefined
     this.#begun += 1
-    if (standing !== 'free' && standing !== 'quick') this.#begunAtOthers += 1
+    if (!isQuick(standing)) this.#begunAtOthers += 1
     receiver.underWay += 1
     receiver.bytes += notice.sent_bytes
     const share = this.#shares.begin(standing, notice.sent_bytes, this.#parts.clock.steady_ms())

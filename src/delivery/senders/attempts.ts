@@ -6,8 +6,10 @@ import { alarmSubject, ownText, secretValues } from '../../observe/log/secrets.j
 import type { CounterName } from '../../observe/measure/counters.js'
 import type { DeliveryMeter } from '../../observe/measure/delivery-figures.js'
 import type { SentRequest } from '../../observe/measure/service-metrics.js'
+import { Slices } from '../../slices.js'
 import { now } from '../../time.js'
 import { keptResponse_bytes, type ReceivedResponse } from '../queue/attempt-records.js'
+import { isQuick } from '../queue/attempt-shares.js'
 import type { Recipient } from '../queue/courier-protocol.js'
 import type { DeliveryQueue } from '../queue/delivery-queue.js'
 import type { OutboxNumber } from '../queue/outboxes.js'
@@ -54,6 +56,12 @@ const shortMost_bytes = 2 ** 17
 /** How much of a response's body is kept while bodies are traced. */
 const traced_bytes = 16 * 1024
 
+/**
+ * Attempts at receivers that are not quick that are begun in one turn of the event loop: where connections are refused, these
+ * all fail in the next turn, and a failure takes more than a millisecond.
+ */
+const othersAtOnce = 16
+
 /** How often it is checked whether all attempts of an outbox have ended. */
 const endedCheck_ms = 10
 
@@ -80,15 +88,12 @@ export class Attempts {
     this.schedule()
   }
 
-  /** Begins what the queue has to begin, once the caller is done. */
+  /** Begins what the queue has to begin, once the caller is done, in slices. */
   schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
     // The caller is in the middle of a change of the queue.
-    queueMicrotask(() => {
-      this.#scheduled = false
-      this.#beginAll()
-    })
+    queueMicrotask(() => this.#beginAll())
   }
 
   /** Attempts under way. */
@@ -138,15 +143,21 @@ export class Attempts {
   }
 
   #beginAll(): void {
-    const { queue } = this.#parts
+    const slices = new Slices()
+    let atOthers = 0
     while (this.#stage === 'beginning') {
-      const attempt = queue.next()
-      if (attempt === undefined) return
+      const attempt = this.#parts.queue.next()
+      if (attempt === undefined) break
       const { outbox } = attempt.notice
       this.#count(outbox, 1)
       // A fault in here ends the thread, as every fault does.
       this.#make(attempt).finally(() => this.#count(outbox, -1))
+      if (!isQuick(attempt.share.standing)) atOthers += 1
+      if (atOthers < othersAtOnce && !slices.isOver) continue
+      setImmediate(() => this.#beginAll())
+      return
     }
+    this.#scheduled = false
   }
 
   #count(outbox: OutboxNumber, change: number): void {
