@@ -46,36 +46,34 @@ interface Held {
  * An attempt that becomes long is counted as one at a slow receiver, even if these then hold more than half.
  */
 export class AttemptShares {
+  readonly #all = nothing()
+  readonly #untried = nothing()
+  /** At slow and failing receivers. */
+  readonly #slow = nothing()
   readonly #limits: Held
-  readonly #held: Record<Standing, Held> = {
-    free: { attempts: 0, bytes: 0 },
-    quick: { attempts: 0, bytes: 0 },
-    untried: { attempts: 0, bytes: 0 },
-    slow: { attempts: 0, bytes: 0 },
-    failing: { attempts: 0, bytes: 0 },
-  }
+  readonly #sevenEighths: Held
+  readonly #threeQuarters: Held
+  readonly #half: Held
 
   constructor({ total, underWay_bytes }: TotalLimits) {
     this.#limits = { attempts: total, bytes: underWay_bytes }
+    this.#sevenEighths = withoutEighths(this.#limits, 1)
+    this.#threeQuarters = withoutEighths(this.#limits, 2)
+    this.#half = withoutEighths(this.#limits, 4)
   }
 
   /** Attempts under way. */
   get attempts(): number {
-    return this.#sum(['free', 'quick', 'untried', 'slow', 'failing'], 'attempts')
+    return this.#all.attempts
   }
 
   /** Whether one more attempt may be begun at a receiver. */
   mayBegin(standing: Standing): boolean {
-    if (!this.#isLess(['free', 'quick', 'untried', 'slow', 'failing'], standing === 'free' ? 0 : 1)) return false
-    switch (standing) {
-      case 'free':
-      case 'quick':
-        return true
-      case 'untried':
-        return this.#isLess(['untried'], 4) && this.#isLess(['untried', 'slow', 'failing'], 2)
-      default:
-        return this.#isLess(['slow', 'failing'], 4) && this.#isLess(['untried', 'slow', 'failing'], 2)
-    }
+    if (!isLess(this.#all, standing === 'free' ? this.#limits : this.#sevenEighths)) return false
+    const own = this.#shareOf(standing)
+    return (
+      own === undefined || (isLess(own, this.#half) && isLess(sumOf(this.#untried, this.#slow), this.#threeQuarters))
+    )
   }
 
   begin(standing: Standing, bytes: number, begun_ms: number): Share {
@@ -96,24 +94,39 @@ export class AttemptShares {
   }
 
   #count(standing: Standing, attempts: number, bytes: number): void {
-    this.#held[standing].attempts += attempts
-    this.#held[standing].bytes += bytes
+    add(this.#all, attempts, bytes)
+    const own = this.#shareOf(standing)
+    if (own !== undefined) add(own, attempts, bytes)
   }
 
-  /** Whether receivers of these standings have less under way than there may be when so many eighths are set apart. */
-  #isLess(standings: readonly Standing[], eighths: number): boolean {
-    return (['attempts', 'bytes'] as const).every((what) => {
-      const limit = this.#limits[what]
-      const apart = limit < leastShared ? 0 : Math.floor((limit * eighths) / 8)
-      return this.#sum(standings, what) < limit - apart
-    })
+  /** What is under way at those with which receivers of this standing share; quick ones have all that is not set apart. */
+  #shareOf(standing: Standing): Held | undefined {
+    if (standing === 'free' || standing === 'quick') return undefined
+    return standing === 'untried' ? this.#untried : this.#slow
   }
+}
 
-  #sum(standings: readonly Standing[], what: keyof Held): number {
-    let sum = 0
-    for (const standing of standings) sum += this.#held[standing][what]
-    return sum
-  }
+function nothing(): Held {
+  return { attempts: 0, bytes: 0 }
+}
+
+function add(held: Held, attempts: number, bytes: number): void {
+  held.attempts += attempts
+  held.bytes += bytes
+}
+
+function sumOf(one: Held, other: Held): Held {
+  return { attempts: one.attempts + other.attempts, bytes: one.bytes + other.bytes }
+}
+
+function isLess(held: Held, limits: Held): boolean {
+  return held.attempts < limits.attempts && held.bytes < limits.bytes
+}
+
+/** The limits less some eighths of each. */
+function withoutEighths({ attempts, bytes }: Held, eighths: number): Held {
+  const rest = (limit: number) => (limit < leastShared ? limit : limit - Math.floor((limit * eighths) / 8))
+  return { attempts: rest(attempts), bytes: rest(bytes) }
 }
 
 /** Of fewer attempts or bytes nothing is set apart. */

@@ -59,8 +59,13 @@ interface ReceiverTurnsParts {
 }
 
 /** Receivers of these standings have every fourth turn, and those that the quick ones do not take. */
-const othersInTurn = ['untried', 'slow', 'failing'] as const
+const othersInTurn: readonly Standing[] = ['untried', 'slow', 'failing']
 const turnOfOthers = 4
+
+/** The orders in which standings are looked at, by which of the others comes first among these. */
+const orders = othersInTurn.map((_, at) => [...othersInTurn.slice(at), ...othersInTurn.slice(0, at)])
+const quickFirst = orders.map((others): readonly Standing[] => ['free', 'quick', ...others])
+const othersFirst = orders.map((others): readonly Standing[] => [...others, 'free', 'quick'])
 
 /**
  * Shares the attempts that may run at a time: receivers take turns, and so do the subscriptions of a receiver. A receiver
@@ -164,10 +169,8 @@ export class ReceiverTurns {
 
   /** Takes the turn of the receiver that comes next, if any may begin an attempt. */
   #takeTurn(): Turn | undefined {
-    const at = this.#begunAtOthers % othersInTurn.length
-    const others = [...othersInTurn.slice(at), ...othersInTurn.slice(0, at)]
     const isOfOthers = this.#begun % turnOfOthers === turnOfOthers - 1
-    const standings = isOfOthers ? ([...others, 'free', 'quick'] as const) : (['free', 'quick', ...others] as const)
+    const standings = (isOfOthers ? othersFirst : quickFirst)[this.#begunAtOthers % othersInTurn.length] ?? othersInTurn
     for (const standing of standings) {
       const turn = this.#shares.mayBegin(standing) ? this.#rounds[standing].shift() : undefined
       if (turn !== undefined) return turn
