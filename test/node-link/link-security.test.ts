@@ -20,7 +20,7 @@ test('each line of the file is a token; what is none is refused with its line', 
   t.match(read('short'), { error: /line 2 is no token of at least 32/ })
   t.match(read('spaced'), { error: /line 1 is no token/ })
   t.match(read('many'), { error: /holds 9 tokens, at most 8/ })
-  t.match(read('large'), { error: /too large/ })
+  t.match(read('large'), { error: /cannot be read: it has more than 65536 bytes/ })
   t.match(read('missing'), { error: /cannot be read: there is no such file/ })
   t.notMatch(JSON.stringify(read('short')), /secret/)
 })

@@ -43,15 +43,16 @@ class Played {
 
   /** Plays until nothing is under way at that time or before it. */
   async until(end_ms: number): Promise<void> {
-    for (;;) {
-      await allSettled()
-      const next = [...this.running].sort((one, other) => one.endsAt_ms - other.endsAt_ms)[0]
-      if (next === undefined || next.endsAt_ms > end_ms) break
-      this.now_ms = next.endsAt_ms
-      this.running.delete(next)
-      next.end()
+    await allSettled()
+    const next = [...this.running].sort((one, other) => one.endsAt_ms - other.endsAt_ms)[0]
+    if (next === undefined || next.endsAt_ms > end_ms) {
+      this.now_ms = Math.max(this.now_ms, end_ms)
+      return
     }
-    this.now_ms = Math.max(this.now_ms, end_ms)
+    this.now_ms = next.endsAt_ms
+    this.running.delete(next)
+    next.end()
+    await this.until(end_ms)
   }
 
   /** The most that run at a time of one origin, of one client, and in all. */
@@ -182,10 +183,12 @@ test('those that give up leave the turns of the others as they are', async (t) =
       .catch(() => undefined),
   )
   for (const [at, controller] of signals.entries()) if (at % 10 !== 0) controller.abort('too late')
-  for (let left = 10; left > 0; left -= 1) {
+  const endEach = async (left: number): Promise<void> => {
     await allSettled()
     endings.shift()?.()
+    if (left > 1) await endEach(left - 1)
   }
+  await endEach(10)
   await Promise.all(asked)
   t.same(begun, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90])
 })
