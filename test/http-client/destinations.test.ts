@@ -200,3 +200,32 @@ test('the address that was checked is the one that is connected to, whatever the
   t.match(await sent(new Destinations({ allow: undefined, deny: list('127.0.0.0/8') }, undefined, mixed)), denied)
   t.same(came, ['127.0.0.2', '127.0.0.2'])
 })
+
+test('names that are not found leave the look-ups of others to those that are', async (t) => {
+  const silent: (() => void)[] = []
+  let isSilent = false
+  const resolve: Resolve = (hostname, _, callback) => {
+    const fails = hostname.endsWith('.dead')
+    const answer = () => {
+      if (fails) callback(Object.assign(new Error('no answer'), { code: 'EAI_AGAIN' }), [])
+      else callback(null, [{ address: '127.0.0.1', family: 4 }])
+    }
+    if (fails && isSilent) silent.push(answer)
+    else answer()
+  }
+  const destinations = new Destinations({ allow: undefined, deny: undefined }, undefined, resolve)
+  const lookup = await destinations.lookupFor('any', 80)
+  const found = (name: string) =>
+    new Promise<boolean>((answered) => lookup(name, {}, (fault) => answered(fault === null)))
+  const dead = Array.from({ length: 60 }, (_, at) => `h${at}.dead`)
+  t.equal(await found('live'), true)
+  t.same(await Promise.all(dead.slice(0, 30).map(found)), Array(30).fill(false))
+  isSilent = true
+  const asked = dead.map(found)
+  t.equal(await found('live'), true, 'it was found before')
+  t.equal(silent.length, 12, 'of those that have failed and of those that are new')
+  isSilent = false
+  for (const answer of silent) answer()
+  t.same(await Promise.all(asked), Array(60).fill(false))
+  t.equal(await found('another'), true)
+})

@@ -3,6 +3,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { DestinationList } from '../../flags/flag-values.js'
 import { HostNames } from '../../hosts.js'
 import { ProtectedEndpoints } from '../../threads/shared-memory/protected-endpoints.js'
+import { LookupShares } from './lookup-shares.js'
 import { addAddress, contains, meantAddress } from './meant-address.js'
 import { ProtectedServices } from './protected-services.js'
 import { denial } from './response-handler.js'
@@ -34,6 +35,7 @@ export class Destinations {
   readonly #protected: ProtectedServices
   /** For connections to all ports at which nothing is protected. */
   readonly #lookup: LookupFunction
+  readonly #shares = new LookupShares()
   /** Lookups under way: a resolver that hangs holds one of the few threads for a name, not one for every attempt. */
   readonly #resolving = new Map<string, Promise<readonly LookupAddress[]>>()
 
@@ -107,12 +109,14 @@ export class Destinations {
       ...(family !== undefined && { family }),
       ...(hints !== undefined && { hints }),
     } as const
-    const resolving = new Promise<readonly LookupAddress[]>((resolve, reject) => {
-      this.#resolve(hostname, options, (fault, addresses) => {
-        if (fault === null) resolve(addresses)
-        else reject(fault)
+    const lookUp = () =>
+      new Promise<readonly LookupAddress[]>((resolve, reject) => {
+        this.#resolve(hostname, options, (fault, addresses) => {
+          if (fault === null) resolve(addresses)
+          else reject(fault)
+        })
       })
-    }).finally(() => this.#resolving.delete(key))
+    const resolving = this.#shares.with(hostname, lookUp).finally(() => this.#resolving.delete(key))
     this.#resolving.set(key, resolving)
     return resolving
   }
