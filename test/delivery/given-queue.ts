@@ -77,6 +77,7 @@ const limits: QueueLimits = {
   noticesMax: 1e9,
   window: { most: 1e9, share: 1e9 },
   perReceiver: 8,
+  timeout_ms: 5000,
   total: 256,
   underWay_bytes: 1e9,
 }

@@ -20,13 +20,14 @@ class Receivers extends QueueUnderTest {
   #count = 0
   #notices = 0
 
-  /** A receiver that was never tried. */
-  add(): SubscriptionId {
+  /** A receiver that was never tried, with a time limit of its own or the usual one. */
+  add(timeout_ms = 0): SubscriptionId {
     this.#count += 1
     const id = subscriptionId(this.#count)
-    this.queue.put(
-      recipient(id, `http://receiver-${this.#count}.example/in`, { expires: Number.MAX_SAFE_INTEGER as never }),
-    )
+    const target = { kind: 'http', timeout_ms, custom: undefined } as const
+    const terms = { target, maxFails: undefined, paused: false }
+    const expires = Number.MAX_SAFE_INTEGER as never
+    this.queue.put(recipient(id, `http://receiver-${this.#count}.example/in`, { expires, terms }))
     return id
   }
 
@@ -48,8 +49,8 @@ class Receivers extends QueueUnderTest {
   }
 
   /** One that has responded at once. */
-  addQuick(): SubscriptionId {
-    const id = this.add()
+  addQuick(timeout_ms?: number): SubscriptionId {
+    const id = this.add(timeout_ms)
     this.notify(id)
     for (const attempt of this.begun()) this.queue.ended(attempt, accepted)
     return id
@@ -78,6 +79,16 @@ test('a receiver that responds is notified at once while others never respond', 
       tested.clock.advance(1000)
     }
   }
+})
+
+test('receivers that may take longer than usual leave half to the others, however well they responded before', async (t) => {
+  const tested = new Receivers()
+  const quick = Array.from({ length: 4 }, () => tested.addQuick(5000))
+  const patient = Array.from({ length: 64 }, () => tested.addQuick(5001))
+  for (const id of patient) tested.notify(id, 8)
+  t.equal([...tested.begun()].length, 128)
+  for (const id of quick) tested.notify(id, 8)
+  t.equal([...tested.begun()].length, 32)
 })
 
 test('a receiver that was never tried is tried while others have not responded for a second', async (t) => {

@@ -17,6 +17,8 @@ import type { QueueClock, SubscriptionQueue } from './subscription-queue.js'
 export interface ReceiverLimits extends TotalLimits {
   /** Attempts at a time against one scheme, host and port, or over one connection of MQTT [NGSIv2 subscriptions 7.1]. */
   readonly perReceiver: number
+  /** The usual time limit of an attempt over HTTP. */
+  readonly timeout_ms: number
 }
 
 /** A receiver that is slow with large notifications leaves the others the rest of the bytes under way. */
@@ -180,10 +182,10 @@ export class ReceiverTurns {
 
   /** Gives a receiver a turn among those of its standing, if it may begin an attempt. */
   #offer(receiver: Receiver): void {
-    const { perReceiver, underWay_bytes } = this.#parts.limits
+    const { perReceiver, underWay_bytes, timeout_ms } = this.#parts.limits
     const isBusy = receiver.underWay >= perReceiver || receiver.bytes >= underWay_bytes * shareOfReceiver
     if (receiver.turn === undefined && (receiver.turns.size === 0 || isBusy)) return
-    const standing = standingOf(receiver)
+    const standing = standingOf(receiver, timeout_ms)
     if (receiver.turn?.standing === standing) return
     const before = receiver.turn
     receiver.turn = { receiver, standing }
@@ -268,9 +270,11 @@ function isCurrent(turn: Turn): boolean {
   return turn.receiver.turn === turn
 }
 
-function standingOf({ last, long, underWay }: Receiver): Standing {
+/** Whoever asks for more than the usual time counts as slow: such attempts could take all others' places for half an hour. */
+function standingOf({ last, long, underWay, turns }: Receiver, usual_ms: number): Standing {
   if (last === 'failing') return 'failing'
-  if (long > 0) return 'slow'
+  const target = turns.first?.recipient?.terms?.target
+  if (long > 0 || (target?.kind === 'http' && target.timeout_ms > usual_ms)) return 'slow'
   return last === 'quick' && underWay === 0 ? 'free' : last
 }
 
