@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { ApiResponse, Operation, Resource, Use, Verb } from '../broker/operations/api.js'
+import type { ApiResponse, Interface, Operation, Resource, Use, Verb } from '../broker/operations/api.js'
 import { bearerToken, secretDigest } from '../flags/api-keys.js'
 import type { PathRange } from '../model/context/query.js'
 import { err, ok, type Result } from '../result.js'
@@ -122,11 +122,8 @@ export function notUtf8(head: Head): ApiResponse {
 /** Codings of content that make a body something else than its text. Others are ignored: some clients name a set of characters here. */
 const compressions: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'compress', 'x-compress'])
 
-function checkMediaType(
-  { interfaces }: CheckRules,
-  { target, headers, verb, path }: Head,
-  body_bytes: number,
-): ApiResponse | undefined {
+function checkMediaType({ interfaces }: CheckRules, head: Head, body_bytes: number): ApiResponse | undefined {
+  const { target, headers, verb } = head
   const used = interfaceOf(interfaces, target.kind)
   if (body_bytes === 0 || used === undefined) return undefined
   const encoding = single(headers['content-encoding'])
@@ -138,21 +135,24 @@ function checkMediaType(
     const text = 'Content-Type header not used, default application/octet-stream is not supported'
     return errorResponse(target.kind, 415, text)
   }
-  // An attribute may be called value: what counts is the pattern of a known path.
-  const text = target.route?.resource.pattern ?? path
-  if (isJson(type) || (verb === 'PUT' && isText(type) && used.isOfText(text))) return undefined
+  if (isJson(type) || (verb === 'PUT' && isText(type) && isOfText(used, head))) return undefined
   return errorResponse(target.kind, 415, `not supported content type: ${type}`)
+}
+
+/** Whether a path takes and gives text beside JSON. An attribute may be called value: what counts is the pattern of a known path. */
+function isOfText(used: Interface, { target, path }: Head): boolean {
+  return used.isOfText(target.route?.resource.pattern ?? path)
 }
 
 /** Accept is checked before the parameters; whether it allows text only, after them. */
 function checkAccept(rules: CheckRules, head: Head, parameters: ReturnType<typeof parseParameters>) {
   const { kind, route } = head.target
-  const isOfText = interfaceOf(rules.interfaces, kind)?.isOfText(head.path) === true
+  const used = interfaceOf(rules.interfaces, kind)
   const hasOneType = kinds[kind].ignoresAccept || route?.resource.givesEvents === true
   const accept = hasOneType ? ok('json' as const) : parseAccept(head.headers.accept)
   if (!accept.ok) return errorResponse(kind, accept.error.status, accept.error.text)
   const refusal = checkParameters(rules, head, parameters)
-  if (refusal !== undefined || accept.value === 'json' || isOfText) return refusal
+  if (refusal !== undefined || accept.value === 'json' || (used !== undefined && isOfText(used, head))) return refusal
   return errorResponse(kind, 406, 'acceptable MIME types: application/json')
 }
 

@@ -125,6 +125,11 @@ test('the head is checked in the order of every interface [NGSIv2 context 1.4]',
       'plain text for an attribute of that name',
     )
   t.strictSame(
+    await raw(broker, 'GET', '/v2/entities/Vat1/attrs/value', { Accept: 'text/plain' }),
+    [406, media('NotAcceptable', 'acceptable MIME types: application/json')],
+    'an attribute of that name as text',
+  )
+  t.strictSame(
     await raw(broker, 'POST', '/v2/tanks', {}),
     [411, media('ContentLengthRequired', 'Zero/No Content-Length in PUT/POST/PATCH request')],
     'no body',

@@ -171,7 +171,7 @@ export interface Interface {
   readonly checkParameters: (parameters: ReadonlyMap<string, string>) => ApiResponse | undefined
   /** The response to a path, given by its decoded segments, that is no resource, whatever the method. */
   readonly unknownPath: (segments: readonly string[], method: string) => ApiResponse
-  /** Whether a path gives plain text beside JSON, known or not, or, of the pattern of a resource, whether its paths take it as well. */
+  /** Whether paths take and give plain text beside JSON: those of a resource, by its pattern, or one that is no resource. */
   readonly isOfText: (path: string) => boolean
   /** What pages of other origins may use: every response, with OPTIONS as a verb; or responses to GET [management 11.6]. */
   readonly shares: 'everything' | 'reads'

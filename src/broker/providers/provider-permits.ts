@@ -1,4 +1,5 @@
 import { timedOut } from '../../delivery/http-client/response-handler.js'
+import { Heap } from '../../heap.js'
 import { LruCache } from '../../lru-cache.js'
 
 /** The most concurrent requests to providers. */
@@ -203,7 +204,8 @@ class PermitRequest {
 class Permits {
   #free: number
   readonly #limit: number
-  readonly #waiting = new TurnHeap()
+  readonly #waiting = new Heap<Waiting>(inOrder)
+  #asked = 0
   /** How many of those in the heap have ended. */
   #over = 0
 
@@ -220,7 +222,8 @@ class Permits {
   /** Takes a permit if one is free; else the request waits, and is told by `entered`. */
   take(request: PermitRequest): boolean {
     if (this.#free === 0) {
-      this.#waiting.add(request)
+      this.#asked += 1
+      this.#waiting.add({ request, number: this.#asked })
       return false
     }
     this.#free -= 1
@@ -231,14 +234,14 @@ class Permits {
   givenUp(): void {
     this.#over += 1
     if (2 * this.#over <= this.#waiting.size) return
-    this.#waiting.dropOver()
+    this.#waiting.keep(({ request }) => !request.isOver)
     this.#over = 0
   }
 
   /** Gives a permit back: of the requests that still wait, the one whose turn it is gets it. */
   release(): void {
     for (;;) {
-      const next = this.#waiting.takeFirst()
+      const next = this.#waiting.takeFirst()?.request
       if (next === undefined) {
         this.#free += 1
         return
@@ -256,49 +259,6 @@ interface Waiting {
   readonly request: PermitRequest
   /** Of two with the same turn, the one that came first is the first. */
   readonly number: number
-}
-
-/** The waiting requests as a binary heap. */
-class TurnHeap {
-  #entries: Waiting[] = []
-  #added = 0
-
-  get size(): number {
-    return this.#entries.length
-  }
-
-  add(request: PermitRequest): void {
-    this.#added += 1
-    let at = this.#entries.push({ request, number: this.#added }) - 1
-    while (at > 0 && this.#swapped(at, (at - 1) >> 1)) at = (at - 1) >> 1
-  }
-
-  takeFirst(): PermitRequest | undefined {
-    const [first] = this.#entries
-    const last = this.#entries.pop()
-    if (last === undefined || this.#entries.length === 0) return first?.request
-    this.#entries[0] = last
-    for (let at = 0; ; ) {
-      const [left, right] = [this.#entries[2 * at + 1], this.#entries[2 * at + 2]]
-      const lower = left && right && inOrder(right, left) < 0 ? 2 * at + 2 : 2 * at + 1
-      if (!this.#swapped(lower, at)) return first?.request
-      at = lower
-    }
-  }
-
-  /** Drops the requests that have ended. */
-  dropOver(): void {
-    this.#entries = this.#entries.filter(({ request }) => !request.isOver).sort(inOrder) // In order, it is a heap.
-  }
-
-  /** Swaps an entry with the one above it when it is to be before that. */
-  #swapped(below: number, above: number): boolean {
-    const [lower, upper] = [this.#entries[below], this.#entries[above]]
-    if (lower === undefined || upper === undefined || inOrder(lower, upper) > 0) return false
-    this.#entries[below] = upper
-    this.#entries[above] = lower
-    return true
-  }
 }
 
 function inOrder(one: Waiting, other: Waiting): number {

@@ -1,3 +1,4 @@
+import { Heap } from '../../heap.js'
 import { advanceClock } from '../../model/subscription/clocks.js'
 import type { DeliveryStats, NoticeNumber, NumberedNotice } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
@@ -13,7 +14,7 @@ import type { OutboxNumber } from './outboxes.js'
 import type { Accepted, AttemptOutcome, Unsendable } from './outgoing.js'
 import { ReceiverRecords, receiverPage } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
-import { LargestFirst, Recipients, type RecipientsParts } from './recipients.js'
+import { Recipients, type RecipientsParts } from './recipients.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
 export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready' | 'isTried'>, RecordsParts {
@@ -424,12 +425,12 @@ export class DeliveryQueue {
 
   /** Drops the oldest notice of whichever queue is the largest until no more waits in all than is allowed; warns when it is nearly as much. */
   #dropExcess(): void {
-    let queues: LargestFirst | undefined
+    let queues: Heap<SubscriptionQueue> | undefined
     for (let excess = this.#recipients.excess; excess !== undefined; excess = this.#recipients.excess) {
-      queues ??= new LargestFirst(this.#recipients.filled)
+      queues ??= new Heap(largestFirst, this.#recipients.filled)
       if (queues.first === undefined) break
-      if (this.#dropOldest(queues.first, excess)) queues.shrunk()
-      else queues.leave()
+      if (this.#dropOldest(queues.first, excess)) queues.firstChanged()
+      else queues.takeFirst()
     }
     this.#recipients.warnOfAll()
   }
@@ -510,4 +511,8 @@ const unknownLimit_ms = 60_000
 /** Whether what waits is not for the courier to send now: the subscription is inactive, or its listeners take it. */
 function isWithheld({ recipient, order }: SubscriptionQueue): boolean {
   return order.isStreamed || recipient?.terms?.paused === true
+}
+
+function largestFirst(one: SubscriptionQueue, other: SubscriptionQueue): number {
+  return other.bytes - one.bytes
 }
