@@ -184,7 +184,7 @@ test('attempts are begun a few in a turn of the event loop, and those at quick r
   }
 })
 
-test('whatever others do, a receiver that responds at once waits for one other attempt to begin at most', async (t) => {
+test('whatever others do, a receiver that responds at once only lets others of its kind and each fourth attempt go first', async (t) => {
   fc.assert(
     fc.property(fc.integer(), fc.constantFrom(...limitsOfAll), (seed, limits) => play(new Random(seed), limits)),
     { numRuns: runs(30) },
@@ -237,13 +237,18 @@ function play(random: Random, limits: Partial<QueueLimits>): void {
       began(attempt)
     }
     tested.notify(quick, 1, 1 + random.below(100))
-    let before = 0
-    for (let isBegun = false; !isBegun; before += 1) {
+    const before: BegunAttempt[] = []
+    for (let isBegun = false; !isBegun; ) {
       const attempt = tested.queue.next()
-      assert(attempt !== undefined && before <= 1, `${before} others have begun`)
-      isBegun = attempt.recipient.id === quick
+      assert(attempt !== undefined, 'nobody waits for an attempt to end')
       began(attempt)
+      isBegun = attempt.recipient.id === quick
+      if (!isBegun) before.push(attempt)
     }
+    const first = before.filter(({ share }) => share.standing === 'free').map(({ recipient }) => recipient.id)
+    assert.equal(new Set(first).size, first.length, 'each of its kind goes first once')
+    const rest = before.length - first.length
+    assert(rest <= Math.ceil((before.length + 1) / 4), `${rest} others before ${first.length} of its kind`)
     tested.clock.advance(random.of([1, 10, 500, 1500, 30_000]))
     const now_ms = tested.clock.steady_ms()
     for (const end of ends.splice(0)) {
