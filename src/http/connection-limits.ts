@@ -151,6 +151,9 @@ export function lookAt(
 /** While connections are closed for others, the time that a new one has before it counts as idle, and the part of all that new ones may be. */
 const newOnes = { free_s: 2, part: 1 / 4 } as const
 
+/** How long a TLS handshake may take, from when its connection was accepted [management 11.8]. */
+export const handshakeMost_s = 60
+
 /**
  * Whether the oldest TLS handshake is closed before the longest idle connection. Its client has some time for it: if handshakes always went
  * first, one silent connection after the other would end each of them, while idle connections stay.

@@ -11,12 +11,14 @@ import {
   type ConnectionLimits,
   firstActivity,
   handshakeGoesFirst,
+  handshakeMost_s,
   longestIdle,
   lookAt,
   type Overdue,
   overdueFor,
 } from './connection-limits.js'
 import { ClientConnection, type ConnectionShares } from './connections.js'
+import { beginWhenHeard } from './handshake.js'
 import { InputTurns } from './held-requests.js'
 import type { ServerContext } from './request-context.js'
 
@@ -119,9 +121,11 @@ export class ConnectionTable {
     return false
   }
 
-  awaitHandshake(socket: Socket): void {
+  /** The socket is waited for until it can carry requests; `begin` begins its handshake. */
+  awaitHandshake(socket: Socket, begin: () => void): void {
     const peer = peerOf(socket)
     this.#handshakes.set(peer, { socket, begun_s: this.#now_s })
+    beginWhenHeard(socket, this.#shares.turns, begin)
     socket.once('close', () => {
       if (this.#handshakes.get(peer)?.socket === socket) this.#handshakes.delete(peer)
     })
@@ -206,6 +210,13 @@ export class ConnectionTable {
         if (why !== undefined) this.#closeOverdue(connection, why)
         // A client that has closed its sending half may have gone: the system then refuses to send that a response will come.
         else connection.processing()
+      }
+      for (const { socket, begun_s } of this.#handshakes.values()) {
+        if (this.#now_s - begun_s <= handshakeMost_s) break
+        this.#context.meter.rejected('timeout')
+        this.#trace('http.tls', () => `${socket.remoteAddress} closed: the handshake takes too long`)
+        this.handshakeOver(socket)
+        socket.destroy()
       }
       for (let excess = this.#limits.connections?.excess ?? 0; excess > 0; excess -= 1) {
         if (!this.#closeLongestIdle()) break

@@ -16,6 +16,7 @@ import { headCost_bytes } from '../threads/shared-memory/request-memory.js'
 import { Application } from './application.js'
 import { ConnectionTable, type TableLimits } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
+import { takeHandshakes } from './handshake.js'
 import { announcedBody, correlatorOf, single } from './headers.js'
 import { createTlsServer, type Tls } from './listen.js'
 import { MalformedInput, type RefusedBytes } from './malformed.js'
@@ -31,7 +32,7 @@ export interface ListenerLimits extends TableLimits {
   readonly timeout_ms: number
 }
 
-/** How long the head of a request may take from its first byte [management 11.8]; a handshake likewise. */
+/** How long the head of a request may take from its first byte [management 11.8]. */
 const headTimeout_ms = 60_000
 const headCheckInterval_ms = 5_000
 
@@ -56,7 +57,7 @@ export class Listener {
       this.#application.route(incoming, undefined),
     )
     this.server = newServer(limits, tls, (incoming, outgoing) => this.#application.route(incoming, outgoing))
-    this.#watchConnections(tls !== undefined)
+    this.#watchConnections()
     this.#watchFaults()
   }
 
@@ -133,11 +134,12 @@ export class Listener {
     new HttpRequest(this.#context, connection, incoming, target, reply).begin()
   }
 
-  #watchConnections(isTls: boolean): void {
+  #watchConnections(): void {
+    const begin = this.server instanceof TlsServer ? takeHandshakes(this.server) : undefined
     this.server.on('connection', (socket: Socket) => {
       if (!this.#connections.admit(socket)) return
-      if (isTls) this.#connections.awaitHandshake(socket)
-      else this.#connections.open(socket)
+      if (begin === undefined) this.#connections.open(socket)
+      else this.#connections.awaitHandshake(socket, () => begin(socket))
     })
     this.server.on('secureConnection', (socket: Socket) => {
       this.#connections.handshakeOver(socket)
@@ -200,7 +202,7 @@ function newServer(limits: ListenerLimits, tls: Tls | undefined, serve: RequestL
   const server =
     tls === undefined
       ? createServer(options, serve)
-      : createTlsServer({ ...options, ...tls, handshakeTimeout: headTimeout_ms, allowHalfOpen: true }, serve)
+      : createTlsServer({ ...options, ...tls, allowHalfOpen: true }, serve)
   // A client that has closed its sending half still gets its responses. Node has the switch and no option for it.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.timeout = limits.timeout_ms

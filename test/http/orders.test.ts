@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { mock } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import fc from 'fast-check'
@@ -147,6 +148,27 @@ test('a TLS handshake is finished while silent connections come and idle ones st
   const secure = await overTls(slow)
   secure.end(get('/version'))
   t.same(statuses(await everything(secure)), [200])
+})
+
+test('a TLS handshake that takes too long is closed, whether its client has sent something or not', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const dir = t.testdir({ 'key.pem': itsKey, 'cert.pem': unknownCertificate })
+  const https = { key: `${dir}/key.pem`, cert: `${dir}/cert.pem` }
+  const { connect, meter } = await givenFrontEnd(t, { https, idleTimeout_s: 300 })
+  const established = connectTls({ socket: await connect(), rejectUnauthorized: false })
+  await once(established, 'secureConnect')
+  const silent = await connect()
+  const begun = await connect()
+  begun.write(Buffer.from('1603010200', 'hex'))
+  const gone = Promise.all([everything(silent), everything(begun)])
+  mock.timers.tick(59_000)
+  t.equal(meter.events.filter((event) => event === 'timeout').length, 0)
+  mock.timers.tick(5_000)
+  await gone
+  t.equal(meter.events.filter((event) => event === 'timeout').length, 2)
+  established.end(get('/version'))
+  t.same(statuses(await everything(established)), [200])
 })
 
 test('over TLS, where one read brings several pieces: requests are read on behind responses that pile up', async (t) => {
