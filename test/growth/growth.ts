@@ -37,10 +37,15 @@ async function measured(
   { name, before, sent, expects }: Dimension,
   size: number,
 ): Promise<Measured> {
-  const found = await broker.measure(before?.(size) ?? [], sent(size))
-  const reply = `${found.status} ${found.text}`
-  if (!expects.test(reply)) t.fail(`${name}, ${size}: ${reply.slice(0, 200)}`)
-  return found
+  for (let tried = 1; ; tried += 1) {
+    const found = await broker.measure(before?.(size) ?? [], sent(size))
+    const reply = `${found.status} ${found.text}`
+    const isExpected = expects.test(reply)
+    // Where many others have the processors, a limit of the broker's may pass by the clock: not each time.
+    if (!isExpected && tried < tries) continue
+    if (!isExpected) t.fail(`${name}, ${size}: ${reply.slice(0, 200)}`)
+    return found
+  }
 }
 
 /** At the end of a dimension: half of it and the whole, until it is as it should be, or it was not each time. */
