@@ -18,8 +18,8 @@ import {
   overdueFor,
 } from './connection-limits.js'
 import { ClientConnection, type ConnectionShares } from './connections.js'
-import { beginWhenHeard } from './handshake.js'
 import { InputTurns } from './held-requests.js'
+import { beginWhenHeard } from './listen.js'
 import type { ServerContext } from './request-context.js'
 
 /** The limits on the connections of a listening socket. */

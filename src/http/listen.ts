@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { RequestListener, Server } from 'node:http'
 import { createServer, type ServerOptions, type Server as TlsServer } from 'node:https'
-import type { ListenOptions } from 'node:net'
+import type { ListenOptions, Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { systemFaultText } from '../faults.js'
 import type { Options } from '../flags/settings.js'
@@ -9,6 +9,7 @@ import type { Log } from '../observe/log/log.js'
 import { err, ok, type Result } from '../result.js'
 import { readTextFile } from '../text-file.js'
 import type { Milliseconds } from '../time.js'
+import type { InputTurns } from './held-requests.js'
 
 /** Key and certificate, as PEM. */
 export interface Tls {
@@ -179,6 +180,31 @@ export function createTlsServer(options: ServerOptions, serve: RequestListener):
   const server = createServer(options, serve)
   server.on('secureConnection', (socket) => socket.on('data', () => {}))
   return server
+}
+
+/** Takes over when handshakes begin, which Node does with each socket that it has accepted. Gives what begins one. */
+export function takeHandshakes(server: TlsServer): (socket: Socket) => void {
+  const begin = server.listeners('connection')
+  server.removeAllListeners('connection')
+  return (socket) => {
+    for (const each of begin) Reflect.apply(each, server, [socket])
+  }
+}
+
+/**
+ * Begins a TLS handshake when the client has sent something, and when the turn of the event loop has time for it: to sign takes more than a
+ * millisecond with a key of RSA, and a thousand clients may connect at once.
+ */
+export function beginWhenHeard(socket: Socket, turns: Pick<InputTurns, 'begin'>, begin: () => void): void {
+  socket.on('error', () => socket.destroy())
+  // Whoever ends its sending half before the handshake cannot finish it. Once TLS reads the socket, this one sees no end.
+  socket.once('end', () => socket.destroy())
+  socket.once('readable', () => {
+    turns.begin(() => {
+      if (socket.readableLength === 0) socket.destroy()
+      else if (!socket.destroyed) begin()
+    })
+  })
 }
 
 /**

@@ -51,7 +51,9 @@ import { err, ok, type Result } from '../result.js'
 import type { Route } from '../storage/etcd/node-facts.js'
 import { ConnectionLimit, ForwardLimit, MailboxCapacity } from '../threads/shared-memory/limits.js'
 import { PartitionPosition } from '../threads/shared-memory/partition-position.js'
+import { PermitLoans } from '../threads/shared-memory/permit-loans.js'
 import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints.js'
+import { SharedSemaphore } from '../threads/shared-memory/semaphore.js'
 import { SequenceCounter, transactions } from '../threads/shared-memory/sequences.js'
 import { type Milliseconds, now } from '../time.js'
 import { builtFile } from '../version.js'
@@ -104,6 +106,8 @@ export async function openFront(
   const mailboxes = openMailboxes(task, measures)
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
   const queries = openQueryPool(task, log, readers, measures)
+  const most = Math.ceil(options.requestPermits / options.httpThreads)
+  const loans = new PermitLoans(new SharedSemaphore(memory.permits), most)
   const stopWatching = measures.watchThread()
   const stopSteps = frontEnd === 0 ? measures.logLongSteps(log) : undefined
   const calls = new ProviderCalls()
@@ -122,6 +126,7 @@ export async function openFront(
     stopWatching()
     stopSteps?.()
     peers.close()
+    loans.close()
     for (const mailbox of mailboxes) mailbox.close()
     await providers.close()
     await queries.close()
@@ -137,7 +142,7 @@ export async function openFront(
   const streams = new EventStreams()
   const courier = new CourierPort()
   const routes = new RouteTable(task.nodes?.routes ?? [], task.nodes?.others)
-  const among = await openNodeFront(task, mailboxes, routes, { ...services, courier }, measures, log)
+  const among = await openNodeFront(task, mailboxes, routes, { ...services, courier, loans }, measures, log)
   if (!among.ok) {
     await close()
     return among
@@ -161,7 +166,7 @@ export async function openFront(
     reports,
     listening,
     streams,
-    confirmed: confirmedReads(task.nodes, routes, among.value),
+    confirmed: confirmedReads(task.nodes, routes, among.value, loans),
     ...patient,
   }
   const { broker, feeds, parts } = interfaces(task, log, behind)
@@ -324,6 +329,7 @@ function confirmedReads(
   nodes: FrontEndTask['nodes'],
   routes: RouteTable,
   among: NodeFront | undefined,
+  loans: PermitLoans,
 ): ConfirmedReads | undefined {
   if (nodes === undefined || nodes.reads === 'local') return undefined
   const positionsOf = async (node: string, partitions: readonly number[]): Promise<ConfirmedPositions> =>
@@ -332,6 +338,7 @@ function confirmedReads(
     positions: nodes.positions,
     ownerOf: (partition) => routes.ownerOf(partition),
     positionsOf,
+    newWaits: () => loans.newWaits(),
   })
 }
 
@@ -393,11 +400,14 @@ async function openNodeFront(
   { nodes, frontEnd, options }: FrontEndTask,
   mailboxes: readonly Mailbox[],
   routes: RouteTable,
-  services: Pick<FrontEndServices, 'coordinator' | 'transfers'> & { readonly courier: CourierPort },
+  services: Pick<FrontEndServices, 'coordinator' | 'transfers'> & {
+    readonly courier: CourierPort
+    readonly loans: PermitLoans
+  },
   measures: Measures,
   log: Log,
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
-  const { coordinator, transfers, courier } = services
+  const { coordinator, transfers, courier, loans } = services
   if (nodes === undefined || coordinator === undefined) return ok(undefined)
   const { link, positions, metadataPosition } = nodes
   const { mailboxSize } = options
@@ -414,6 +424,7 @@ async function openNodeFront(
       transfers,
       courier,
       mailboxSize,
+      loans,
       log,
     },
     patience_ms: enginePatience_ms,

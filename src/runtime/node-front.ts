@@ -20,6 +20,7 @@ import type { LogName } from '../storage/etcd/engine.js'
 import type { LogSequence } from '../storage/wal/record-log.js'
 import { MailboxCapacity } from '../threads/shared-memory/limits.js'
 import { type FencingToken, PartitionPosition } from '../threads/shared-memory/partition-position.js'
+import type { PermitLoans } from '../threads/shared-memory/permit-loans.js'
 import { SenderTable } from '../threads/shared-memory/sender-table.js'
 import { type Nanoseconds, now } from '../time.js'
 import { type FrontLink, numbered } from './tasks.js'
@@ -44,6 +45,8 @@ interface NodeFrontParts {
   readonly mailboxSize: number
   /** How long a command waits for its reply. */
   readonly patience_ms: number
+  /** Lends the permits of requests that wait for a silent owner. */
+  readonly loans: PermitLoans
   /** Called when another node has answered a batch, or will not answer it. */
   readonly answered: (duration: Nanoseconds) => void
   readonly log: Log
@@ -68,7 +71,7 @@ export class NodeFront {
   }
 
   private constructor(parts: NodeFrontParts) {
-    const { link, frontEnd, routes, mailboxes, mailboxSize, patience_ms, transfers, log } = parts
+    const { link, frontEnd, routes, mailboxes, mailboxSize, patience_ms, loans, transfers, log } = parts
     const { self, security, slot, where } = link
     this.#isShared = 'fd' in where
     this.#link = new NodeLink({
@@ -83,7 +86,7 @@ export class NodeFront {
         : timed(this.#link.open(partition, node), parts.answered)
     this.mailboxes = mailboxes.map((_, partition) => {
       const room = new MailboxCapacity(mailboxSize)
-      const settings = { partition, routes, room, patience_ms, depth: () => {} }
+      const settings = { partition, routes, room, patience_ms, waits: loans.newWaits(), depth: () => {} }
       return new RemoteMailbox({ ...settings, open: (node) => open(partition, node) })
     })
     const metadataPosition = new PartitionPosition(parts.metadataPosition)

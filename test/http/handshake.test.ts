@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { test } from 'tap'
-import { beginWhenHeard } from '../../src/http/handshake.js'
+import { beginWhenHeard } from '../../src/http/listen.js'
 import { until } from '../until.js'
 
 test('a handshake waits for the first bytes of its client and for its turn, and has all that came until then', async (t) => {

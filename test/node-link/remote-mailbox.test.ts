@@ -9,6 +9,7 @@ import type { Command } from '../../src/partition/turn/commands.js'
 import { ok } from '../../src/result.js'
 import type { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
+import { Waits } from '../../src/threads/shared-memory/permit-loans.js'
 import { id, root, tenant } from '../given.js'
 import { slowElements } from '../mailbox/given.js'
 import { runs } from '../runs.js'
@@ -53,6 +54,7 @@ function mailbox(
     room: new MailboxCapacity(1000),
     patience_ms: 30_000,
     depth: () => {},
+    waits: new Waits(() => false),
     ...more,
   })
   t.teardown(() => box.close())

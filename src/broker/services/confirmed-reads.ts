@@ -1,6 +1,7 @@
 import type { Entity, EntityId, Tenant } from '../../model/context/entity.js'
 import { err, ok, type Result } from '../../result.js'
 import { PartitionPosition } from '../../threads/shared-memory/partition-position.js'
+import type { Waits } from '../../threads/shared-memory/permit-loans.js'
 import type { EntityNamed, EntityReads } from './broker.js'
 import type { PartitionReaders } from './partition-readers.js'
 import type { Unavailable } from './unavailable.js'
@@ -15,6 +16,8 @@ export interface ConfirmedReadsParts {
   readonly ownerOf: (partition: number) => string | undefined
   /** Asks another node how far the partitions are that it owns; several reads share a question. */
   readonly positionsOf: (node: string, partitions: readonly number[]) => Promise<ConfirmedPositions>
+  /** Of the reads that wait for a node; undefined where they have no permits. */
+  readonly newWaits?: () => Waits
 }
 
 /** How long a read waits for the owner of what it reads to be known and to answer, and for its own replica to have caught up. */
@@ -29,6 +32,8 @@ const again_ms = 100
 export class ConfirmedReads {
   readonly #parts: ConfirmedReadsParts
   readonly #positions: readonly PartitionPosition[]
+  /** By the node that is waited for. */
+  readonly #waits = new Map<string, Waits>()
 
   constructor(parts: ConfirmedReadsParts) {
     this.#parts = parts
@@ -47,20 +52,29 @@ export class ConfirmedReads {
   /** Resolves when snapshots that are taken from now on show all that was acknowledged before; refuses when that is not known. */
   async confirm(partitions: Iterable<number>): Promise<Result<undefined, Unavailable>> {
     const until_ms = performance.now() + patience_ms
+    const waited = new WaitedNodes((node) => this.#waitsFor(node))
     let open = [...partitions]
-    for (;;) {
-      open = open.filter((partition) => !this.isConfirmed(partition))
-      if (open.length === 0) return ok(undefined)
-      const left_ms = until_ms - performance.now()
-      if (left_ms <= 0) return err({ kind: 'notConfirmed' })
-      const reached = await this.#reached(open, left_ms)
-      open = open.filter((partition) => !reached.has(partition))
-      if (reached.size === 0 && open.length > 0) await new Promise((resolve) => setTimeout(resolve, again_ms))
+    try {
+      for (;;) {
+        open = open.filter((partition) => !this.isConfirmed(partition))
+        if (open.length === 0) return ok(undefined)
+        const left_ms = until_ms - performance.now()
+        const reached = left_ms > 0 ? await this.#reached(open, left_ms, waited) : undefined
+        if (reached === undefined) return err({ kind: 'notConfirmed' })
+        open = open.filter((partition) => !reached.has(partition))
+        if (reached.size === 0 && open.length > 0) await new Promise((resolve) => setTimeout(resolve, again_ms))
+      }
+    } finally {
+      waited.close()
     }
   }
 
-  /** Those of the partitions whose owners have confirmed a position that the replicas here have reached. */
-  async #reached(partitions: readonly number[], limit_ms: number): Promise<ReadonlySet<number>> {
+  /** Those of the partitions whose owners have confirmed a position that the replicas here have reached; undefined when too many wait for an owner. */
+  async #reached(
+    partitions: readonly number[],
+    limit_ms: number,
+    waited: WaitedNodes,
+  ): Promise<ReadonlySet<number> | undefined> {
     const byOwner = new Map<string, number[]>()
     const own: number[] = []
     for (const partition of partitions) {
@@ -70,14 +84,22 @@ export class ConfirmedReads {
         if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), partition])
       }
     }
-    const others = Array.from(byOwner, ([node, owned]) => this.#unconfirmedOf(node, owned, limit_ms))
+    const others = Array.from(byOwner, ([node, owned]) => this.#unconfirmedOf(node, owned, limit_ms, waited))
     const reached = await Promise.all([...others, ...own.map((partition) => this.#reachedHere(partition, limit_ms))])
-    return new Set(reached.flat())
+    return reached.includes(undefined) ? undefined : new Set(reached.flatMap((each) => each ?? []))
   }
 
-  async #unconfirmedOf(node: string, partitions: readonly number[], limit_ms: number): Promise<readonly number[]> {
+  /** Undefined when too many reads wait for that node. */
+  async #unconfirmedOf(
+    node: string,
+    partitions: readonly number[],
+    limit_ms: number,
+    waited: WaitedNodes,
+  ): Promise<readonly number[] | undefined> {
+    if (!waited.begin(node)) return undefined
     const confirmed = await this.#parts.positionsOf(node, partitions)
     if (!confirmed.ok) return []
+    waited.end(node)
     const waits = partitions.map(async (partition) => {
       const last = confirmed.value.get(partition)
       const position = this.#positions[partition]
@@ -89,6 +111,13 @@ export class ConfirmedReads {
     return partitions.filter((_, at) => are[at])
   }
 
+  #waitsFor(node: string): Waits | undefined {
+    const known = this.#waits.get(node)
+    const waits = known ?? this.#parts.newWaits?.()
+    if (waits !== undefined && known === undefined) this.#waits.set(node, waits)
+    return waits
+  }
+
   /** A record of this node stands, which other nodes may know already, and its snapshots do not show it yet. */
   async #reachedHere(partition: number, limit_ms: number): Promise<readonly number[]> {
     const position = this.#positions[partition]
@@ -96,6 +125,37 @@ export class ConfirmedReads {
     // The commit index is read before the question whether this node still owns the partition.
     const isReached = position?.isConfirmed() === true && (await position.reaches(last, limit_ms))
     return isReached ? [partition] : []
+  }
+}
+
+/** The nodes that one read waits for. */
+class WaitedNodes {
+  readonly #waitsFor: (node: string) => Waits | undefined
+  readonly #open = new Map<string, Waits>()
+
+  constructor(waitsFor: (node: string) => Waits | undefined) {
+    this.#waitsFor = waitsFor
+  }
+
+  /** Whether the read waits for a node. */
+  begin(node: string): boolean {
+    const waits = this.#open.has(node) ? undefined : this.#waitsFor(node)
+    if (waits === undefined) return true
+    const begins = waits.begin()
+    if (begins) this.#open.set(node, waits)
+    return begins
+  }
+
+  /** The node has answered. */
+  end(node: string): void {
+    this.#open.get(node)?.end(true)
+    this.#open.delete(node)
+  }
+
+  /** The read is over, whether all have answered or not. */
+  close(): void {
+    for (const waits of this.#open.values()) waits.end(false)
+    this.#open.clear()
   }
 }
 

@@ -2,6 +2,7 @@ import type { LostBatch, Posted } from '../../partition/mailbox/batch.js'
 import { BoundedMailbox, type BoundedMailboxSettings } from '../../partition/mailbox/bounded-mailbox.js'
 import type { Command } from '../../partition/turn/commands.js'
 import { err, type Result } from '../../result.js'
+import type { Waits } from '../../threads/shared-memory/permit-loans.js'
 import type { BatchRoute } from './batch-route.js'
 import { again_ms, type Entry, emptyQueue, type QueueEffect, type QueueEvent, queueStep } from './remote-queue.js'
 
@@ -20,6 +21,8 @@ export interface RemoteMailboxSettings extends BoundedMailboxSettings {
   readonly open: (node: string) => BatchRoute | undefined
   /** How long a command waits for its reply, or for a node to send it to. */
   readonly patience_ms: number
+  /** The commands in it that have no reply, see `PermitLoans`. */
+  readonly waits: Waits
 }
 
 interface OpenCommand {
@@ -58,7 +61,7 @@ export class RemoteMailbox extends BoundedMailbox {
 
   /** Puts in a command with reserved room; resolves with the owner's reply once it is durable. */
   put(command: Command): Promise<Result<Posted, LostBatch>> {
-    if (this.#isClosed) {
+    if (this.#isClosed || !this.#settings.waits.begin()) {
       this.release(1)
       return Promise.resolve(err({ kind: 'partitionLost' }))
     }
@@ -106,10 +109,10 @@ export class RemoteMailbox extends BoundedMailbox {
     const moment = { now_ms: performance.now(), owner: routes.ownerOf(partition), patience_ms }
     const [queue, effects] = queueStep(this.#queue, event, moment)
     this.#queue = queue
-    for (const effect of effects) this.#do(effect)
+    for (const effect of effects) this.#do(effect, event.kind === 'outcomes')
   }
 
-  #do(effect: QueueEffect): void {
+  #do(effect: QueueEffect, isAnswered: boolean): void {
     switch (effect.kind) {
       case 'open':
         this.#open(effect.route, effect.to)
@@ -124,6 +127,7 @@ export class RemoteMailbox extends BoundedMailbox {
       case 'reply':
         this.#commands.get(effect.entry)?.resolve(effect.result)
         this.#commands.delete(effect.entry)
+        this.#settings.waits.end(isAnswered)
         this.release(1)
     }
   }

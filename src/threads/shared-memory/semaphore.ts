@@ -27,6 +27,12 @@ export class SharedSemaphore {
     return Math.max(0, left)
   }
 
+  /** The number of requests that wait for a permit. */
+  get queued(): number {
+    const left = (Atomics.load(this.#cells, granted) - Atomics.load(this.#cells, nextPosition)) | 0
+    return Math.max(0, -left)
+  }
+
   /** Queues a request for a permit, which has to be given back, whether the request gets it now or later. */
   enqueue(): QueuePosition {
     return Atomics.add(this.#cells, nextPosition, 1)
