@@ -5,7 +5,11 @@ import { storeSettings } from '../given.js'
 // Holds the write lock of an environment for as long as it runs: every other writer waits for it, in whichever process.
 const [, , path = ''] = process.argv
 const root = openRoot(path, { ...storeSettings, readOnly: false })
-writeInTransaction(root, () => {
-  process.stdout.write('held\n')
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
-})
+writeInTransaction(
+  root,
+  () => {
+    process.stdout.write('held\n')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  },
+  undefined,
+)

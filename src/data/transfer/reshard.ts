@@ -135,14 +135,18 @@ function copyDatabase(from: RootDatabase<string, Key>, to: RootDatabase<string, 
   const [source, target] = [openDatabase(from, name), openDatabase(to, name)]
   const entries = source.getRange({})[Symbol.iterator]()
   for (let done = false; !done; ) {
-    writeInTransaction(to, () => {
-      for (let count = 0; count < entriesAtOnce; count += 1) {
-        const next = entries.next()
-        done = next.done === true
-        if (next.done) return
-        const { key, value } = next.value
-        target.putSync(Array.isArray(key) ? key : [key], value)
-      }
-    })
+    writeInTransaction(
+      to,
+      () => {
+        for (let count = 0; count < entriesAtOnce; count += 1) {
+          const next = entries.next()
+          done = next.done === true
+          if (next.done) return
+          const { key, value } = next.value
+          target.putSync(Array.isArray(key) ? key : [key], value)
+        }
+      },
+      undefined,
+    )
   }
 }

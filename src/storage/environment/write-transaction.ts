@@ -4,12 +4,12 @@ import type { Key } from '../records/keys.js'
 
 /**
  * Writes in one transaction, and blocks until it is committed. Every write transaction of the broker is made here: a thread that stands
- * still or ends inside of one holds a lock that all later ones wait for, so that somebody has to know since when. Throws what LMDB throws.
+ * still or ends inside of one holds a lock that all later ones wait for, so that somebody has to know since when; a command that does nothing else has nobody. Throws what LMDB throws.
  */
 export function writeInTransaction<Result>(
   root: RootDatabase<string, Key>,
   write: () => Result,
-  watch?: WriteWatch | undefined,
+  watch: WriteWatch | undefined,
 ): Result {
   watch?.begun()
   try {

@@ -68,7 +68,7 @@ export class OutboxMove {
       const tried = this.#tried[number]?.get(subscription) ?? []
       if (number > 0 && tried.length === 0) continue
       const own = number === 0 ? { ...stats, tried } : { sent: 0, discarded: 0, fails: 0, tried }
-      writeInTransaction(root, () => outbox.ack([{ subscription, gone: [], stats: own }]))
+      writeInTransaction(root, () => outbox.ack([{ subscription, gone: [], stats: own }]), undefined)
     }
   }
 
@@ -109,7 +109,11 @@ export class OutboxMove {
     const target = this.#targets[shard]
     if (target === undefined || all.length === 0) return
     let number = target.outbox.last
-    writeInTransaction(target.root, () => target.outbox.enqueue(all.map(({ notice }) => noticeWrite(notice))))
+    writeInTransaction(
+      target.root,
+      () => target.outbox.enqueue(all.map(({ notice }) => noticeWrite(notice))),
+      undefined,
+    )
     for (const { notice, numbers } of all) {
       for (const [at, old] of numbers.entries()) {
         number += 1

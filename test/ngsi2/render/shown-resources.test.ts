@@ -10,6 +10,7 @@ import { atOnce, type Steps } from '../../../src/slices.js'
 import { at, type } from '../../given.js'
 import { subscription } from '../../given-subscription.js'
 import { context, registration } from '../../registration/given.js'
+import { sourcesOf } from '../../sources.js'
 import { nthId } from '../../subscription/given.js'
 
 function pausesOf(steps: Steps<unknown>): number {
@@ -30,6 +31,14 @@ test('a list of subscriptions is rendered with a pause after each', async (t) =>
   t.equal(atOnce(renderSubscriptions(shown, at(1))), `[${expected.join(',')}]`)
   t.equal(pausesOf(renderSubscriptions(shown, at(1))), 100)
   t.equal(atOnce(renderSubscriptions([], at(1))), '[]')
+})
+
+test('lists that a client asks for are rendered in slices', async (t) => {
+  const calling = /^.*\b(?:renderSubscriptions|renderRegistrations|renderTypes|typesText)\(.*$/gm
+  const lines = sourcesOf('src').flatMap(({ code }) => code.match(calling) ?? [])
+  const calls = lines.filter((line) => !/\bfunction\b/.test(line))
+  t.equal(calls.length, 4)
+  for (const call of calls) t.match(call, /await inSlices\(/)
 })
 
 test('a list of registrations is rendered with a pause after each', async (t) => {
