@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { t as root, type Test, test } from 'tap'
+import { EtcdMembers, noEtcd } from '../cluster/etcd-members.js'
+import { freshName } from '../cluster/given.js'
+import { nodeFlags, tokenFlags } from '../cluster/given-nodes.js'
 import { RunningBroker, type Surroundings } from '../running.js'
 import { until } from '../until.js'
 import type { SlowFiles } from './slow-disk.js'
@@ -199,6 +202,21 @@ for (const entry of ['partition', 'courier', 'query', 'front-end'] as const) {
     )
   })
 }
+
+test('the thread of the cluster that stands still ends the process with a reason', { skip: noEtcd }, async (t) => {
+  t.setTimeout(300_000)
+  const etcd = await EtcdMembers.ofRun(t)
+  const own = [...nodeFlags(etcd, freshName(), 'a'), ...tokenFlags(t.testdir()), '-threadSilence', '3']
+  const broker = await startedBroker(t, { nodeOptions: withDebugger }, own)
+  await until(async () => (await broker.update('APPEND', tank)).status === 200, 'it owns its partitions')
+  const killer = await ThreadKiller.connect(broker.output)
+  t.teardown(() => killer.close())
+  await killer.kill('log', 'stands')
+  await findsSilence(broker)
+  killer.close()
+  t.equal(await broker.ended(), 'SIGKILL')
+  t.match(broker.output, /"lvl":"FATAL".*the thread of the cluster has not answered for \d+ s/)
+})
 
 meanwhile('a process that was stopped for longer than that, and threads that ended, are no stand-still', async (t) => {
   const broker = await startedBroker(t, { nodeOptions: withDebugger })

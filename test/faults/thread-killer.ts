@@ -40,7 +40,7 @@ export const deaths = {
 export type Death = keyof typeof deaths
 
 /** The entries of threads in `workers/`. */
-export type Entry = 'partition' | 'query' | 'front-end' | 'courier'
+export type Entry = 'partition' | 'query' | 'front-end' | 'courier' | 'log'
 
 /**
  * Reaches the threads of a running process through Node's debugger, so that the program itself needs no way to be
