@@ -263,18 +263,32 @@ test('the connection to an MQTT broker is a receiver: one for each user, whether
   t.same(begun, [3, 2, 5])
 })
 
-test('the oldest notice that waits is one that is to be sent: what inactive subscriptions hold back is counted apart', async (t) => {
-  const seen = { oldest: undefined as number | undefined, withheld: 0 }
+interface SeenBySweeps {
+  oldest: number | undefined
+  withheld: number
+  /** How often all queues were seen. */
+  passes: number
+}
+
+/** A meter that keeps what sweeps tell. */
+function watchedSweeps(): { readonly seen: SeenBySweeps; readonly meter: DeliveryMeter } {
+  const seen: SeenBySweeps = { oldest: undefined, withheld: 0, passes: 0 }
   const meter: DeliveryMeter = {
     ...{ stored: () => {}, attempted: () => {}, left: () => {}, queue: () => {} },
     ...{ unread: () => {}, opening: () => {}, listening: () => {} },
     oldest: (made) => {
       seen.oldest = made
+      seen.passes += 1
     },
     withheld: (notices) => {
       seen.withheld = notices
     },
   }
+  return { seen, meter }
+}
+
+test('the oldest notice that waits is one that is to be sent: what inactive subscriptions hold back is counted apart', async (t) => {
+  const { seen, meter } = watchedSweeps()
   const tested = new QueueUnderTest({}, { meter })
   const [inactive, active] = [subscriptionId(1), subscriptionId(2)]
   const terms: RecipientTerms = {
@@ -288,14 +302,84 @@ test('the oldest notice that waits is one that is to be sent: what inactive subs
   tested.arrive(0, { subscription: inactive, orderingKey })
   tested.arrive(0, { subscription: inactive, orderingKey })
   tested.queue.sweep()
-  t.same(seen, { oldest: undefined, withheld: 2 })
+  t.match(seen, { oldest: undefined, withheld: 2 })
   tested.clock.advance(20)
   tested.arrive(0, { subscription: active, orderingKey })
   tested.queue.sweep()
-  t.same(seen, { oldest: tested.clock.now(), withheld: 2 })
+  t.match(seen, { oldest: tested.clock.now(), withheld: 2 })
   tested.queue.put(recipient(inactive, 'http://receiver.example/in'))
   tested.queue.sweep()
-  t.same(seen, { oldest: tested.clock.now() - 20, withheld: 0 }, 'it is active again')
+  t.match(seen, { oldest: tested.clock.now() - 20, withheld: 0 }, 'it is active again')
+  tested.queue.put(recipient(inactive, 'sse:'))
+  tested.queue.sweep()
+  t.match(seen, { oldest: tested.clock.now(), withheld: 2 }, 'what goes to listeners')
+  tested.queue.forget(0)
+  tested.queue.sweep()
+  t.match(seen, { oldest: undefined, withheld: 0 }, 'another node has them')
+  tested.arrive(1, { subscription: inactive, orderingKey })
+  tested.queue.sweep()
+  t.equal(seen.withheld, 1)
+  tested.queue.end(inactive)
+  tested.queue.sweep()
+  t.equal(seen.withheld, 0)
+})
+
+/** A queue in which one notice of each of so many subscriptions waits for listeners, after one that is to be posted. */
+function manyWaiting(number: number): { readonly tested: QueueUnderTest; readonly seen: SeenBySweeps } {
+  const { seen, meter } = watchedSweeps()
+  const tested = new QueueUnderTest({}, { meter })
+  for (let count = 0; count <= number; count += 1) {
+    tested.queue.put(recipient(subscriptionId(count), count === 0 ? 'http://receiver.example/in' : 'sse:'))
+    tested.arrive(0, { subscription: subscriptionId(count), orderingKey: { kind: 'entity', key: 'a' } })
+  }
+  return { tested, seen }
+}
+
+test('a sweep sees some of the queues, and tells which is the oldest notice once it has seen all', async (t) => {
+  const { tested, seen } = manyWaiting(3000)
+  const told: (readonly [number, number])[] = []
+  for (let sweeps = 0; sweeps < 6; sweeps += 1) {
+    tested.queue.sweep()
+    told.push([seen.passes, seen.withheld])
+  }
+  t.same(told, [
+    [0, 3000],
+    [0, 3000],
+    [1, 3000],
+    [1, 3000],
+    [1, 3000],
+    [2, 3000],
+  ])
+  t.equal(seen.oldest, tested.clock.now())
+})
+
+test('sweeps see all queues however many fill meanwhile', async (t) => {
+  const { tested, seen } = manyWaiting(1500)
+  for (let sweeps = 0; sweeps < 2; sweeps += 1) {
+    tested.queue.sweep()
+    for (let count = 0; count < 1500; count += 1) {
+      const subscription = subscriptionId(10_000 + sweeps * 1500 + count)
+      tested.queue.put(recipient(subscription, 'sse:'))
+      tested.arrive(0, { subscription, orderingKey: { kind: 'entity', key: 'a' } })
+    }
+  }
+  t.equal(seen.passes, 1)
+})
+
+test('what waits for an outbox to be open is not offered again before it is', async (t) => {
+  let offered = 0
+  const tested = new QueueUnderTest({}, { ready: () => (offered += 1) })
+  tested.queue.put(recipient(subscriptionId(1), 'http://receiver.example/in'))
+  tested.closed.add(0)
+  tested.arrive(0, { subscription: subscriptionId(1), orderingKey: { kind: 'entity', key: 'a' } })
+  t.equal(tested.queue.next(), undefined)
+  const before = offered
+  tested.queue.sweep()
+  t.equal(offered, before)
+  tested.closed.delete(0)
+  tested.queue.sweep()
+  t.ok(offered > before)
+  t.equal(tested.queue.next()?.notice.number, 1)
 })
 
 test('no more waits than the limits allow; what is dropped is the oldest of its subscription, and counted', async (t) => {

@@ -16,8 +16,9 @@ import { ReceiverRecords, receiverPage } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
 import { Recipients, type RecipientsParts } from './recipients.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
+import { Sweep } from './sweep.js'
 
-export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready' | 'isTried'>, RecordsParts {
+export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready' | 'shut' | 'isTried'>, RecordsParts {
   /** Nothing is sent: a notice counts as accepted when it arrives. */
   readonly simulated: boolean
   /** A notice was counted as accepted without being sent. */
@@ -65,9 +66,10 @@ export class DeliveryQueue {
   readonly #barred = new Set<SubscriptionQueue>()
   /** Outboxes between `restore` and `loaded`: their notices were made before they were read here. */
   readonly #loading = new Set<OutboxNumber>()
-  /** Subscriptions named by moved outboxes but not known here, with the time of reading. */
+  /** Subscriptions named by moved outboxes but not known here, with the time of the last reading, by which they are in order. */
   readonly #unknownSince = new Map<SubscriptionId, number>()
   readonly #ended: EndedSubscriptions
+  readonly #sweep: Sweep
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
@@ -75,12 +77,24 @@ export class DeliveryQueue {
     this.#recipients = new Recipients({
       ...parts,
       ready: (queue) => this.#offer(queue),
+      shut: (queue, outbox) => this.#sweep.shut(queue, outbox),
       isTried: (id, outbox, number) => this.records.isTried(id, outbox, number),
     })
     this.#turns = new ReceiverTurns(parts)
     this.#ended = new EndedSubscriptions((id, left) => {
       for (const _ of left) parts.meter.left('ended')
       this.records.ended(id, left)
+    })
+    this.#sweep = new Sweep({
+      ...{
+        recipients: this.#recipients,
+        clock: parts.clock,
+        limits: parts.limits,
+        meter: parts.meter,
+        isOpen: parts.isOpen,
+      },
+      expiring: (queue) => this.#expiring(queue),
+      dropOldest: (queue, reason) => this.#dropOldest(queue, reason),
     })
   }
 
@@ -118,6 +132,7 @@ export class DeliveryQueue {
     for (const queue of this.#recipients.filled) {
       this.#recipients.forgotten(queue, outbox, queue.forget(outbox))
     }
+    this.#sweep.forget(outbox)
     this.#ended.forget(outbox)
     this.records.forget(outbox)
     this.check()
@@ -126,14 +141,18 @@ export class DeliveryQueue {
   #isKept(id: SubscriptionId, outbox: OutboxNumber): boolean {
     if (this.#recipients.known.has(id)) return true
     if (!this.#parts.mayMove(outbox) || this.#recipients.hasEnded(id)) return false
+    this.#unknownSince.delete(id)
     this.#unknownSince.set(id, this.#parts.clock.steady_ms())
     return true
   }
 
   /** The owner of a partition learns of all subscriptions in force that its outbox names; one that is still unknown has ended. */
-  #endUnknown(at_ms: number): void {
+  #endUnknown(): void {
+    const at_ms = this.#parts.clock.steady_ms()
+    let left = endedBySweep
     for (const [id, since_ms] of this.#unknownSince) {
-      if (at_ms - since_ms < unknownLimit_ms) continue
+      if (at_ms - since_ms < unknownLimit_ms || left === 0) return
+      left -= 1
       this.#unknownSince.delete(id)
       if (!this.#recipients.known.has(id) && this.#recipients.queue(id)?.onHold !== true) this.end(id)
     }
@@ -161,7 +180,7 @@ export class DeliveryQueue {
 
   /** A barrier of a subscription that another node sends is gone. */
   unbarred(id: SubscriptionId): void {
-    this.#recipients.queue(id)?.order.unbarred()
+    this.#recipients.queue(id)?.order.release()
   }
 
   /** Whether a barrier may wait for what has to go before it. */
@@ -297,35 +316,11 @@ export class DeliveryQueue {
 
   /**
    * Drops what has waited too long or belongs to expired subscriptions, and resumes outboxes that are open again. Call it often, and again
-   * soon where it returns true: more has waited too long, and others should have their turn first.
+   * soon where it returns true: more has to leave, and others should have their turn first.
    */
   sweep(): boolean {
-    const { clock, limits, meter } = this.#parts
-    const at = clock.now()
-    const at_ms = clock.steady_ms()
-    const madeBy_ms = at_ms - limits.retention_ms
-    const reason = `not accepted within ${limits.retention_ms / 1000} s`
-    let oldest_ms: number | undefined
-    let withheld = 0
-    this.#endUnknown(at_ms)
-    let left = this.#ended.leave(droppedAtOnce)
-    for (const queue of this.#recipients.filled) {
-      queue.order.reopen()
-      // On hold, an undecided change may extend it.
-      const hasExpired = !queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at
-      if (hasExpired) left = stepsLeft(this.#expiring(queue), left)
-      while (left > 0 && (queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
-        this.#dropOldest(queue, reason)
-        left -= 1
-      }
-      if (isWithheld(queue)) withheld += queue.depth
-      const own_ms = isWithheld(queue) ? undefined : queue.order.oldest('all')?.since_ms
-      if (own_ms !== undefined) oldest_ms = Math.min(oldest_ms ?? own_ms, own_ms)
-    }
-    // As a date: whoever shows its age reads that clock.
-    meter.oldest(oldest_ms === undefined ? undefined : (Math.round(at - (at_ms - oldest_ms)) as Milliseconds))
-    meter.withheld(withheld)
-    return left === 0
+    this.#endUnknown()
+    return this.#sweep.next(this.#ended.leave(droppedAtOnce)) === 0
   }
 
   /** Whether nothing is under way and nothing can be begun. */
@@ -364,7 +359,7 @@ export class DeliveryQueue {
   /** The recipients for which something waits that is to be sent; a copy, since queues fill and empty while it is read in steps. */
   #waitedFor(): readonly Recipient[] {
     return [...this.#recipients.filled].flatMap((queue) =>
-      queue.recipient === undefined || queue.onHold || isWithheld(queue) ? [] : [queue.recipient],
+      queue.recipient === undefined || queue.onHold || queue.isWithheld ? [] : [queue.recipient],
     )
   }
 
@@ -493,25 +488,16 @@ export class DeliveryQueue {
 /** Notices that one sweep has leave, each of which may have another one read: some milliseconds. */
 const droppedAtOnce = 512
 
+/** Unknown subscriptions that one sweep ends. */
+const endedBySweep = 256
+
 /** Notices that leave at once with their subscription: many subscriptions may end in one turn. */
 const endedAtOnce = 64
-
-/** Takes at most so many steps; gives how many more it might have taken. */
-function stepsLeft(steps: Steps<void>, most: number): number {
-  let left = most
-  while (left > 0 && steps.next().done !== true) left -= 1
-  return left
-}
 
 type DepartedNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'made' | 'size_bytes'>
 
 /** How long notices of an unknown subscription are kept after their partition came: the subscription may still be on its way. */
 const unknownLimit_ms = 60_000
-
-/** Whether what waits is not for the courier to send now: the subscription is inactive, or its listeners take it. */
-function isWithheld({ recipient, order }: SubscriptionQueue): boolean {
-  return order.isStreamed || recipient?.terms?.paused === true
-}
 
 function largestFirst(one: SubscriptionQueue, other: SubscriptionQueue): number {
   return other.bytes - one.bytes

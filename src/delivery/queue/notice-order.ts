@@ -22,6 +22,13 @@ export interface OrderParts {
   ) => NoticeNumber | undefined
 }
 
+interface OrderEvents {
+  /** Notices that were held back may go. */
+  readonly released: () => void
+  /** A notice waits until its outbox is open. */
+  readonly shut: (outbox: OutboxNumber) => void
+}
+
 /** Names and braces make a rendered entity at most this many times as long as its record. */
 const renderedTimes = 4
 
@@ -33,7 +40,7 @@ const renderedTimes = 4
 export class NoticeOrder {
   readonly #id: SubscriptionId
   readonly #parts: OrderParts
-  readonly #released: () => void
+  readonly #events: OrderEvents
   readonly #keys = new Map<string, KeyQueue>()
   /** The notices of each outbox by their numbers. */
   readonly #byOutbox = new Map<OutboxNumber, NoticeList>()
@@ -41,7 +48,6 @@ export class NoticeOrder {
   #ready = new Fifo<KeyQueue>()
   /** Keys whose first notice waits for a barrier, or for its outbox to be open. */
   #held: KeyQueue[] = []
-  #waitsForOutbox = false
   readonly #barriers = new Fifo<QueuedNotice>()
   /** In the order in which they were sent to listeners. */
   readonly #streamed = new Set<QueuedNotice>()
@@ -49,11 +55,10 @@ export class NoticeOrder {
   /** The last results of `goneElsewhere`, by outbox. */
   readonly #gone: NoticeNumber[] = []
 
-  /** `released` is called when notices that were held back may go. */
-  constructor(id: SubscriptionId, parts: OrderParts, released: () => void) {
+  constructor(id: SubscriptionId, parts: OrderParts, events: OrderEvents) {
     this.#id = id
     this.#parts = parts
-    this.#released = released
+    this.#events = events
   }
 
   /** Adds a notice behind all others; gives the tick that it supersedes [subscriptions 3.6]. */
@@ -198,7 +203,7 @@ export class NoticeOrder {
     else throw new Error('a notice that waits leaves its queue before an older one of its key')
     notice.state = 'left'
     this.#listOf(notice.outbox).remove(notice)
-    if (notice.barrier !== undefined) this.#release()
+    if (notice.barrier !== undefined) this.release()
     else this.recheck()
     this.offer(keyQueue)
     this.forgetIdle(keyQueue)
@@ -217,7 +222,7 @@ export class NoticeOrder {
       this.offer(keyQueue)
       this.forgetIdle(keyQueue)
     }
-    if (forgotten.length > 0) this.#release()
+    if (forgotten.length > 0) this.release()
     return forgotten
   }
 
@@ -237,20 +242,16 @@ export class NoticeOrder {
       this.offer(keyQueue)
       this.forgetIdle(keyQueue)
     }
-    if (taken.length > 0) this.#release()
+    if (taken.length > 0) this.release()
     return taken
   }
 
-  /** An outbox may be open now that was not. */
-  reopen(): void {
-    if (!this.#waitsForOutbox) return
-    this.#waitsForOutbox = false
-    this.#release()
-  }
-
-  /** A barrier that another node sends has left its outbox. */
-  unbarred(): void {
-    this.#release()
+  /** Offers again what was held back: an outbox is open that was not, or a barrier that another node sends has left its outbox. */
+  release(): void {
+    const released = this.#held
+    this.#held = []
+    for (const keyQueue of released) this.#ready.push(keyQueue)
+    this.#events.released()
   }
 
   /** The key may have something that can go. */
@@ -304,7 +305,7 @@ export class NoticeOrder {
   /** More notices have arrived, or one has left: the first barrier may be free now. */
   recheck(): void {
     const barrier = this.#barrier
-    if (barrier !== undefined && barrier.state === 'waiting' && this.#isFree(barrier)) this.#release()
+    if (barrier !== undefined && barrier.state === 'waiting' && this.#isFree(barrier)) this.release()
   }
 
   get #barrier(): QueuedNotice | undefined {
@@ -349,15 +350,8 @@ export class NoticeOrder {
 
   #isOpen({ outbox }: QueuedNotice): boolean {
     if (this.#parts.isOpen(outbox)) return true
-    this.#waitsForOutbox = true
+    this.#events.shut(outbox)
     return false
-  }
-
-  #release(): void {
-    const released = this.#held
-    this.#held = []
-    for (const keyQueue of released) this.#ready.push(keyQueue)
-    this.#released()
   }
 
   #keyQueueOf(orderingKey: OrderingKey): KeyQueue {

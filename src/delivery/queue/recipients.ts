@@ -51,6 +51,8 @@ export class Recipients {
   readonly #queueParts: SubscriptionQueueParts
   #depth = 0
   #bytes = 0
+  /** Notices in the queues that are withheld. */
+  #withheld = 0
   /** Waiting notices of subscriptions that are not known yet. */
   #unknownDepth = 0
   /** The drop of such notices was warned of; reset when fewer than half of `mostUnknown` wait. */
@@ -75,9 +77,14 @@ export class Recipients {
     return this.#queues.get(id)
   }
 
-  /** The queues that are not empty; those that become empty meanwhile are left out. */
-  get filled(): Iterable<SubscriptionQueue> {
+  /** The queues that are not empty, those first that are it for longest; those that become empty meanwhile are left out. */
+  get filled(): ReadonlySet<SubscriptionQueue> {
     return this.#filled
+  }
+
+  /** Notices of inactive subscriptions, and of those with listeners. */
+  get withheld(): number {
+    return this.#withheld
   }
 
   /** The queue that a notice joins; undefined if its subscription has ended, or is unknown and `keepsUnknown` is false or there is no room. */
@@ -95,7 +102,9 @@ export class Recipients {
     const queue = this.#queues.get(recipient.id)
     if (queue === undefined) return undefined
     this.#noLongerUnknown(queue)
+    if (queue.isWithheld) this.#withheld -= queue.depth
     queue.put(recipient)
+    if (queue.isWithheld) this.#withheld += queue.depth
     return queue
   }
 
@@ -120,6 +129,7 @@ export class Recipients {
     this.#noLongerUnknown(queue)
     this.#queues.delete(id)
     this.#filled.delete(queue)
+    if (queue.isWithheld) this.#withheld -= queue.depth
     queue.end()
     return this.#leaving(queue)
   }
@@ -147,6 +157,7 @@ export class Recipients {
   added(queue: SubscriptionQueue, outbox: OutboxNumber, size_bytes: number): void {
     this.#filled.add(queue)
     if (queue.isUnknown) this.#unknownDepth += 1
+    if (queue.isWithheld) this.#withheld += 1
     this.#count(outbox, 1, size_bytes)
   }
 
@@ -163,6 +174,7 @@ export class Recipients {
   ) {
     if (queue.depth === 0) this.#filled.delete(queue)
     if (queue.isUnknown) this.#unknownDepth -= depth
+    if (queue.isWithheld) this.#withheld -= depth
     this.#count(outbox, -depth, -bytes)
   }
 

@@ -40,6 +40,8 @@ export interface SubscriptionQueueParts extends OrderParts {
   readonly clock: QueueClock
   /** Something may be sent now that could not be sent before. */
   readonly ready: (queue: SubscriptionQueue) => void
+  /** Some of its notices wait until an outbox is open. */
+  readonly shut: (queue: SubscriptionQueue, outbox: OutboxNumber) => void
 }
 
 /**
@@ -91,7 +93,10 @@ export class SubscriptionQueue {
   constructor(id: SubscriptionId, parts: SubscriptionQueueParts) {
     this.id = id
     this.#parts = parts
-    this.order = new NoticeOrder(id, parts, () => parts.ready(this))
+    this.order = new NoticeOrder(id, parts, {
+      released: () => parts.ready(this),
+      shut: (outbox) => parts.shut(this, outbox),
+    })
   }
 
   /** Adds a notice behind all others; returns the tick that it supersedes. */
@@ -186,6 +191,11 @@ export class SubscriptionQueue {
   get isOpen(): boolean {
     if (this.recipient === undefined || this.onHold || this.recipient.terms?.paused) return false
     return this.recipient.expires > this.#parts.clock.now()
+  }
+
+  /** Whether what waits is not for the courier to send now: the subscription is inactive, or its listeners take it. */
+  get isWithheld(): boolean {
+    return this.order.isStreamed || this.recipient?.terms?.paused === true
   }
 
   /** The next notice to send, which is under way from now on. */
