@@ -19,7 +19,7 @@ const limits = {
   requestMemory_MiB: 16,
   responseMemory_MiB: 64,
   pageMaxSize: 8 * 2 ** 20,
-  notifications: { memory_MiB: 16, window_MiB: 32, queueMax_MB: 4096 },
+  notifications: { memory_MiB: 16, window_MiB: 32, queueMax_MB: 4096, streams: { listeners: 1000 } },
 }
 
 test('large entities, pages, bodies and slow readers end no broker with a small heap, and take no more than its flags say', async (t) => {

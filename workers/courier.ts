@@ -164,7 +164,8 @@ function outboxOf(reader: OutboxReader, ack: Outbox['ack'], position?: SharedArr
 
 /** Its limit leaves every partition room for its entities: updates never fail because of waiting notices. */
 function settingsOf({ options, storage, memory, brokerId, clock }: CourierTask): CourierSettings {
-  const { mode, retention_s, queueMax_MB, window_MiB, httpTimeout_ms, memory_MiB } = options
+  const { mode, retention_s, queueMax_MB, window_MiB, httpTimeout_ms, memory_MiB, streams } = options
+  const most = window_MiB * heldPerMiB
   return {
     ...options,
     brokerId,
@@ -178,6 +179,6 @@ function settingsOf({ options, storage, memory, brokerId, clock }: CourierTask):
     bytesMax: Math.min(queueMax_MB * 2 ** 20, storage.sizeMax_bytes / 2),
     noticesMax: queueMax_MB * noticesPerMB,
     // So that several receivers that are down leave room for the others.
-    window: { most: window_MiB * heldPerMiB, share: (window_MiB * heldPerMiB) / 16 },
+    window: { most, share: most / 16, streamShare: Math.max(1, Math.floor(most / streams.listeners)) },
   }
 }

@@ -78,7 +78,7 @@ export const deliveryFlags = named({
   notifWindow: delivery.value(
     integer(1, 65_536),
     32,
-    'MiB of the notifications that wait which are held in memory, 512 for each; the others are read from disk as these leave',
+    'MiB of the notifications that wait which are held in memory, 512 for each; the others are read from disk as these leave. As many again may have been sent on event streams and be unconfirmed',
   ),
   notifMaxSize: delivery.other(
     integer(0),

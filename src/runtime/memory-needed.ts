@@ -11,7 +11,12 @@ type MemoryFlags = Pick<
   | 'requestMemory_MiB'
   | 'responseMemory_MiB'
   | 'pageMaxSize'
-> & { readonly notifications: Pick<Options['notifications'], 'memory_MiB' | 'window_MiB' | 'queueMax_MB'> }
+> & { readonly notifications: Pick<Options['notifications'], 'memory_MiB'> & WaitingFlags }
+
+/** The flags that bound what waits, and what was sent on streams and is not confirmed. */
+type WaitingFlags = Pick<Options['notifications'], 'window_MiB' | 'queueMax_MB'> & {
+  readonly streams: Pick<Options['notifications']['streams'], 'listeners'>
+}
 
 interface MemoryNeeded {
   /** The process, without the pages of the mapped data files, which the system reclaims when it needs them. */
@@ -73,10 +78,7 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
 
 /** The flags that determine the heaps of replaceable threads. */
 type HeapFlags = Pick<Options, 'entityCache_MiB' | 'requestMemory_MiB' | 'pageMaxSize'> & {
-  readonly notifications: Pick<
-    Options['notifications'],
-    'subscriptionsMax' | 'queueMax_MB' | 'window_MiB' | 'memory_MiB'
-  >
+  readonly notifications: Pick<Options['notifications'], 'subscriptionsMax' | 'memory_MiB'> & WaitingFlags
 }
 
 /** The heap limits of threads, in MiB. A thread that exceeds its limit ends alone and is replaced. */
@@ -101,12 +103,13 @@ export const noticesPerMB = 1024
 /** Of a notice that waits beyond the window its number is kept, as its distance from the one before it. */
 const perNumber_bytes = 4
 
-/** What waits: the window, and the numbers of the others. */
-function waiting_MiB({
-  window_MiB,
-  queueMax_MB,
-}: Pick<Options['notifications'], 'window_MiB' | 'queueMax_MB'>): number {
-  return window_MiB + Math.ceil((queueMax_MB * noticesPerMB * perNumber_bytes) / 2 ** 20)
+/**
+ * What waits: the window, and the numbers of the others. What was sent on streams and is not confirmed may be as much as the window, beside
+ * the shares of the listeners, which are another window together, or one notice of each.
+ */
+function waiting_MiB({ window_MiB, queueMax_MB, streams }: WaitingFlags): number {
+  const streamed_MiB = window_MiB + Math.max(window_MiB, Math.ceil(streams.listeners / heldPerMiB))
+  return window_MiB + Math.ceil((queueMax_MB * noticesPerMB * perNumber_bytes) / 2 ** 20) + streamed_MiB
 }
 
 /** The heap limits, none above `most_MiB`, which is what Node lets a heap grow to. */

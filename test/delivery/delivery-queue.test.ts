@@ -121,10 +121,10 @@ function take(model: DeliveryModel, taken: Step): void {
 
 /** All in memory; one of each subscription and further ones where these cannot go; hardly any. */
 const windows: readonly WindowLimits[] = [
-  { most: 1e9, share: 1e9 },
-  { most: 1e9, share: 1 },
-  { most: 2, share: 1 },
-  { most: 3, share: 2 },
+  { most: 1e9, share: 1e9, streamShare: 1 },
+  { most: 1e9, share: 1, streamShare: 1 },
+  { most: 2, share: 1, streamShare: 1 },
+  { most: 3, share: 2, streamShare: 1 },
 ]
 
 test('whatever happens, exactly what the rules of delivery allow is under way, counted and acked once', async (t) => {
@@ -520,7 +520,7 @@ test('a batch of acks has at most 400 notices, and whoever waits for a subscript
 
 /** So many notices of one subscription, of two outboxes in turn, some of which wait on disk only. */
 function waiting(number: number, more: Parameters<typeof recipient>[2] = {}): QueueUnderTest {
-  const tested = new QueueUnderTest({ window: { most: 1000, share: 700 } })
+  const tested = new QueueUnderTest({ window: { most: 1000, share: 700, streamShare: 1e9 } })
   const id = subscriptionId(1)
   tested.queue.put(recipient(id, 'http://receiver.example/in', more))
   for (let count = 0; count < number; count += 1) {
@@ -742,7 +742,7 @@ test('what outboxes held of a subscription at the start goes on; stats of an unk
 })
 
 test('a notice that is held before older ones of its outbox are read takes its place among them', async (t) => {
-  const tested = new QueueUnderTest({ window: { most: 1, share: 1 } })
+  const tested = new QueueUnderTest({ window: { most: 1, share: 1, streamShare: 1e9 } })
   tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))
   const order = ['a', 'b', 'c'].map((key) => ({ kind: 'entity', key }) as const)
   for (const orderingKey of order) tested.arrive(coordinator, { subscription: subscriptionId(1), orderingKey })
@@ -758,7 +758,7 @@ test('a notice that is held before older ones of its outbox are read takes its p
 })
 
 test('a sweep drops so many of what has waited too long that others have their turn', async (t) => {
-  const tested = new QueueUnderTest({ retention_ms: 10, window: { most: 4, share: 4 } })
+  const tested = new QueueUnderTest({ retention_ms: 10, window: { most: 4, share: 4, streamShare: 1e9 } })
   tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))
   for (let key = 0; key < 1300; key += 1) {
     tested.arrive(0, { subscription: subscriptionId(1), orderingKey: { kind: 'entity', key: `${key}` } })
@@ -777,7 +777,7 @@ test('a sweep drops so many of what has waited too long that others have their t
 })
 
 test('a clock that was set back and forth makes nothing older that is read again, and nothing stays longer for it', async (t) => {
-  const tested = new QueueUnderTest({ retention_ms: 1000, window: { most: 1, share: 1 } })
+  const tested = new QueueUnderTest({ retention_ms: 1000, window: { most: 1, share: 1, streamShare: 1e9 } })
   tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))
   // Of each three, one was made while the clock was a day behind, and one while it was a day ahead.
   for (const [key, skew_ms] of [0, 86_400_000, -100, 0, 86_400_000, -100].entries()) {
@@ -798,7 +798,7 @@ test('a clock that was set back and forth makes nothing older that is read again
 })
 
 test('an outbox that is forgotten leaves nothing in memory, and room for the others', async (t) => {
-  const tested = new QueueUnderTest({ window: { most: 2, share: 2 } })
+  const tested = new QueueUnderTest({ window: { most: 2, share: 2, streamShare: 1e9 } })
   tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))
   const arrive = (outbox: number, key: string) =>
     tested.arrive(outbox, { subscription: subscriptionId(1), orderingKey: { kind: 'entity', key } })

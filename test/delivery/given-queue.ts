@@ -75,7 +75,7 @@ const limits: QueueLimits = {
   queueMax: 1e9,
   bytesMax: 1e9,
   noticesMax: 1e9,
-  window: { most: 1e9, share: 1e9 },
+  window: { most: 1e9, share: 1e9, streamShare: 1e9 },
   perReceiver: 8,
   timeout_ms: 5000,
   total: 256,

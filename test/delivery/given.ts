@@ -144,7 +144,7 @@ const settings: CourierSettings = {
   queueMax: 100_000,
   bytesMax: 2 ** 32,
   noticesMax: 2 ** 22,
-  window: { most: 2 ** 15, share: 2 ** 11 },
+  window: { most: 2 ** 15, share: 2 ** 11, streamShare: 2 ** 5 },
   retryMin_ms: 5,
   retryMax_ms: 20,
   perReceiver: 8,

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Outboxes } from '../../src/delivery/queue/outboxes.js'
+import type { WindowLimits } from '../../src/delivery/queue/unread-notices.js'
 import type { NoticeStream } from '../../src/delivery/streams/notice-stream.js'
 import { LargeNotices } from '../../src/delivery/streams/stream-limits.js'
 import type { StreamInstruction, StreamReport } from '../../src/delivery/streams/stream-message.js'
@@ -121,8 +122,12 @@ class StreamsUnderTest {
   listening = 0
   #numbers = 0
 
-  constructor(limits: Partial<Limits> = {}, large = new LargeNotices<NoticeStream>(room_bytes)) {
-    this.tested = new QueueUnderTest({}, { streamReady: (ready) => this.streams.ready(ready) })
+  constructor(
+    limits: Partial<Limits> = {},
+    large = new LargeNotices<NoticeStream>(room_bytes),
+    window: WindowLimits = { most: 1e9, share: 1e9, streamShare: 1e9 },
+  ) {
+    this.tested = new QueueUnderTest({ window }, { streamReady: (ready) => this.streams.ready(ready) })
     const { queue, clock, known } = this.tested
     const switches = new Switches()
     this.streams = new Streams({
@@ -197,6 +202,22 @@ async function takeAll(client: Client): Promise<void> {
   while (client.take()) await microtasksOver()
 }
 
+/** Streams that have room for so many notices which are not confirmed. */
+function crowded(window: WindowLimits): StreamsUnderTest {
+  return new StreamsUnderTest({}, undefined, window)
+}
+
+/** Takes all that comes and confirms it, until no more comes. */
+async function confirmAll(under: StreamsUnderTest, client: Client): Promise<void> {
+  for (let before = -1; before !== client.events.length; ) {
+    before = client.events.length
+    const last = client.events.at(-1)
+    if (last !== undefined) under.confirm(last.id)
+    await microtasksOver()
+    await takeAll(client)
+  }
+}
+
 /** What was begun in microtasks is over. */
 function microtasksOver(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
@@ -244,8 +265,9 @@ function checkOrder({ events }: Client): void {
 
 test('whatever clients do, a notice leaves only when one that got it has said so, and each key is in order', async (t) => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const under = new StreamsUnderTest()
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, isCrowded) => {
+      // Where there is little room, what is not confirmed arrives sooner, unless it has to be confirmed.
+      const under = isCrowded ? crowded({ most: 4, share: 2, streamShare: 2 }) : new StreamsUnderTest()
       const all: Client[] = []
       const confirmed = new Set<string>()
       let arrived = 0
@@ -262,7 +284,7 @@ test('whatever clients do, a notice leaves only when one that got it has said so
         } else if (step.kind === 'open') {
           const group = step.isMember ? 'shift' : undefined
           const before = all.findLast((client) => client.group === group && client.events.length > 0)
-          all.push(under.open(group, confirm(before, step.resumes)))
+          all.push(under.open(group, confirm(before, step.resumes), isCrowded))
         } else {
           const client = all[step.client % Math.max(1, all.length)]
           if (step.kind === 'take') client?.take()
@@ -274,12 +296,14 @@ test('whatever clients do, a notice leaves only when one that got it has said so
         }
         await microtasksOver()
         for (const client of all) checkOrder(client)
+        if (isCrowded && under.tested.queue.inMemory > 11) throw new Error('more is in memory than there is room for')
         for (const name of under.left) if (!confirmed.has(name)) throw new Error(`${name} has left and nobody has it`)
       }
-      const last = under.open()
+      const last = under.open(undefined, undefined, isCrowded)
       await microtasksOver()
       await takeAll(last)
       checkOrder(last)
+      if (isCrowded) await confirmAll(under, last)
       const lost = [...under.keys.keys()].filter(
         (name) => !under.left.has(name) && !last.events.some((event) => event.name === name),
       )
@@ -342,6 +366,66 @@ test('no more is kept than may be; with explicit confirmation no more is sent', 
   explicit.confirm(confirming.events[4]?.id ?? '')
   await microtasksOver()
   t.same([explicit.left.size, confirming.events.length], [5, 15])
+})
+
+/** So many notices arrive for a subscription, each of another entity. */
+function arriveMany(under: StreamsUnderTest, number: number, subscription = id): void {
+  for (let n = 0; n < number; n += 1) under.arrive(0, `${n}`, 100, subscription)
+}
+
+test('what is sent on all streams and not confirmed is bounded, and each subscription has a share', async (t) => {
+  const under = crowded({ most: 20, share: 5, streamShare: 4 })
+  const clients = subscriptions.slice(0, 3).map((each) => under.open(undefined, undefined, true, each))
+  for (const each of subscriptions.slice(0, 3)) arriveMany(under, 50, each)
+  await microtasksOver()
+  for (const client of clients) await takeAll(client)
+  t.same(
+    clients.map(({ events }) => events.length),
+    [20, 4, 4],
+  )
+  t.ok(under.tested.queue.inMemory <= 20 + 2 * 4 + 20, `${under.tested.queue.inMemory} are in memory`)
+  const [first, second, third] = clients
+  if (second !== undefined) under.confirm(second.events.at(-1)?.id ?? '', subscriptions[1])
+  await microtasksOver()
+  t.equal(second?.events.length, 8, 'who confirms goes on')
+  first?.close()
+  await microtasksOver()
+  t.ok(under.tested.queue.inMemory <= 20 + 2 * 4 + 3, 'what waits again is on disk where there is no room')
+  under.tested.queue.sweep()
+  await microtasksOver()
+  t.equal(
+    (second?.events.length ?? 0) + (third?.events.length ?? 0),
+    12 + 12,
+    'they have the room of the one that left',
+  )
+  const again = under.open(undefined, undefined, true)
+  await microtasksOver()
+  await takeAll(again)
+  await confirmAll(under, again)
+  t.same(
+    again.events.map(({ name }) => name),
+    Array.from({ length: 50 }, (_, n) => `0-${n + 1}`),
+  )
+})
+
+test('a client that reads gets everything where others confirm nothing: what it was sent arrives sooner', async (t) => {
+  const under = crowded({ most: 20, share: 5, streamShare: 4 })
+  const hoarding = under.open(undefined, undefined, true)
+  arriveMany(under, 50)
+  await microtasksOver()
+  await takeAll(hoarding)
+  const [, other = id] = subscriptions
+  const reading = under.open(undefined, undefined, false, other)
+  arriveMany(under, 50, other)
+  await microtasksOver()
+  t.equal(reading.events.length, 4)
+  await takeAll(reading)
+  t.equal(reading.events.length, 50)
+  t.equal(under.left.size, 46)
+  under.arrive(0, 'later', 100, other)
+  await microtasksOver()
+  t.equal(reading.events.length, 51, 'at once, while nothing is on the way to it')
+  t.ok(under.tested.queue.inMemory <= 20 + 4 + 20)
 })
 
 test('what may be on the way to a client that takes nothing is bounded', async (t) => {

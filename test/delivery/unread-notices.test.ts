@@ -9,13 +9,21 @@ const distance = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1,
 
 test('a list gives back its numbers in their order, whenever they are added and taken', async (t) => {
   fc.assert(
-    fc.property(fc.array(fc.oneof(distance, fc.constant('take' as const)), { maxLength: 300 }), (steps) => {
+    fc.property(fc.array(fc.oneof(distance, fc.constantFrom('take', 'putBack')), { maxLength: 300 }), (steps) => {
       const list = new NumberList()
       const expected: number[] = []
+      const taken: number[] = []
       let last = 0
       for (const step of steps) {
-        if (step === 'take') t.equal(list.shift(), expected.shift())
-        else {
+        if (step === 'take') {
+          const first = expected.shift()
+          t.equal(list.shift(), first)
+          if (first !== undefined) taken.push(first)
+        } else if (step === 'putBack') {
+          const back = taken.splice(taken.length >> 1)
+          list.putBefore(back)
+          expected.unshift(...back)
+        } else if (typeof step === 'number') {
           last += step
           list.push(last)
           expected.push(last)
@@ -42,6 +50,12 @@ test('of what is not in memory the sums are right, also where sizes cannot be re
   t.match(unread.shift(3), { number: 2, size_bytes: 30, since_ms: 5 })
   t.match(unread.shift(3, { size_bytes: 40, since_ms: -1e9 }), { number: 3, size_bytes: 30, made: at(2), since_ms: 5 })
   t.equal(unread.first(3), undefined)
+  const back = [2, 3].map((number) => ({ outbox: 3, number, made: at(number), size_bytes: 30, since_ms: number }))
+  unread.putBefore(3, back.slice(1))
+  unread.putBefore(3, back.slice(0, 1))
+  t.equal(unread.size, 3)
+  t.match(unread.shift(3), { number: 2, size_bytes: 30, since_ms: 2 })
+  t.match(unread.shift(3), { number: 3, size_bytes: 30, made: at(3) })
   t.same(unread.forget(1), { depth: 1, bytes: 5 })
   t.equal(unread.size, 0)
   t.same([...unread.takeAll()], [])

@@ -78,6 +78,10 @@ export class NoticeList {
     return this.#first
   }
 
+  get last(): QueuedNotice | undefined {
+    return this.#last
+  }
+
   /** Adds a notice by its number: behind all others, but where later ones were read before it. */
   add(notice: QueuedNotice): void {
     let before = this.#last

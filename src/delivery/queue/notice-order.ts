@@ -136,6 +136,11 @@ export class NoticeOrder {
     }
   }
 
+  /** How many notices were sent to listeners and are not confirmed. */
+  get streamed(): number {
+    return this.#streamed.size
+  }
+
   /**
    * The next notice for a listener, which is streamed from now on: of each outbox they go by their numbers, so that one that
    * may not go holds back those after it.
@@ -217,12 +222,7 @@ export class NoticeOrder {
       if (notice.state === 'underWay') notice.keyQueue.underWay = undefined
       notice.state = 'left'
     }
-    for (const keyQueue of new Set(forgotten.map((notice) => notice.keyQueue))) {
-      keyQueue.waiting.keep(({ state }) => state !== 'left')
-      this.offer(keyQueue)
-      this.forgetIdle(keyQueue)
-    }
-    if (forgotten.length > 0) this.release()
+    this.#taken(forgotten)
     return forgotten
   }
 
@@ -237,13 +237,39 @@ export class NoticeOrder {
         taken.push(notice)
       }
     }
+    this.#taken(taken)
+    return taken
+  }
+
+  /**
+   * Removes and returns, in ascending order, at most so many waiting notices of an outbox of a partition, the last ones. Its first notice
+   * stays.
+   */
+  takeLast(outbox: OutboxNumber, most: number): readonly QueuedNotice[] {
+    const list = this.#listOf(outbox)
+    const taken: QueuedNotice[] = []
+    let notice = list.last
+    while (notice !== undefined && notice !== list.first && taken.length < most) {
+      const { before } = notice
+      if (notice.state === 'waiting') {
+        notice.state = 'left'
+        list.remove(notice)
+        taken.push(notice)
+      }
+      notice = before
+    }
+    this.#taken(taken)
+    return taken.reverse()
+  }
+
+  /** Notices that waited were removed from their lists. */
+  #taken(taken: readonly QueuedNotice[]): void {
     for (const keyQueue of new Set(taken.map((notice) => notice.keyQueue))) {
       keyQueue.waiting.keep(({ state }) => state !== 'left')
       this.offer(keyQueue)
       this.forgetIdle(keyQueue)
     }
     if (taken.length > 0) this.release()
-    return taken
   }
 
   /** Offers again what was held back: an outbox is open that was not, or a barrier that another node sends has left its outbox. */

@@ -41,6 +41,25 @@ export class NumberList {
     return number
   }
 
+  /** Puts ascending numbers, all lower, before the others. */
+  putBefore(numbers: readonly number[]): void {
+    const { first } = this
+    const [size, last] = [this.#size, this.#last]
+    const distances = this.#bytes.slice(this.#head, this.#tail)
+    this.#size = 0
+    this.#clear()
+    for (const number of numbers) this.push(number)
+    if (first === undefined) return
+    this.push(first)
+    const joined = new Uint8Array(this.#tail + distances.length + least_bytes)
+    joined.set(this.#bytes.subarray(0, this.#tail))
+    joined.set(distances, this.#tail)
+    this.#bytes = joined
+    this.#tail += distances.length
+    this.#size += size - 1
+    this.#last = last
+  }
+
   #clear(): void {
     this.#head = 0
     this.#tail = 0

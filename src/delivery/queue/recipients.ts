@@ -70,7 +70,13 @@ export class Recipients {
 
   /** Notices in memory. */
   get held(): number {
-    return this.#queueParts.window.held
+    const { held, streamed } = this.#queueParts.window
+    return held + streamed
+  }
+
+  /** Resumes the streams that found no room, if there is some now. */
+  resumeStreams(): void {
+    this.#queueParts.window.resumeStreams()
   }
 
   queue(id: SubscriptionId): SubscriptionQueue | undefined {

@@ -54,6 +54,9 @@ export interface SubscriptionQueueParts extends OrderParts {
  *
  *     add ──▶ unread ── there is room, none of the outbox waits, or nothing that was read can go ──▶ in the order
  *         └──────────── there is room, and nothing of the outbox is unread ──────────────────────────────▲
+ *
+ * What was sent to listeners is in memory until it is confirmed, up to a share of the subscription, and beyond it while there is room
+ * for all subscriptions. When a listener leaves, what finds no room in the window is unread again.
  */
 export class SubscriptionQueue {
   readonly id: SubscriptionId
@@ -75,9 +78,12 @@ export class SubscriptionQueue {
   readonly #unread = new UnreadNotices()
   /** Cancels the reading of more after others had their turn. */
   #readingOn: (() => void) | undefined
+  /** How many of those that were sent to listeners should arrive soon, to make room for others. */
+  #toShed = 0
   /** Some of those unread were made while a change was undecided. */
   #hasProvisionalUnread = false
   readonly #parts: SubscriptionQueueParts
+  readonly #resume = (): void => this.#parts.ready(this)
   /** Attempts in a row that met trouble. */
   #failures = 0
   #pause: { readonly until: Milliseconds; readonly end: () => void } | undefined
@@ -121,9 +127,9 @@ export class SubscriptionQueue {
     return this.#unread.first(outbox) !== undefined || !this.#hasRoom
   }
 
-  /** Notices that are not only on disk. */
+  /** Notices in the window: not only on disk, and not sent to listeners. */
   get #held(): number {
-    return this.depth - this.#unread.size
+    return this.depth - this.#unread.size - this.order.streamed
   }
 
   get #hasRoom(): boolean {
@@ -217,11 +223,50 @@ export class SubscriptionQueue {
     return undefined
   }
 
-  /** The next notice for a listener that may go, see `NoticeOrder`. */
+  /** The next notice for a listener that may go, see `NoticeOrder`, if there is room for one more that is not confirmed. */
   stream(mayGo: (notice: QueuedNotice) => boolean): QueuedNotice | undefined {
+    const { window } = this.#parts
+    this.#toShed = 0
+    if (this.order.streamed >= window.streamShare && !window.hasStreamRoom) {
+      if (this.#held > 0) this.#crowd()
+      return undefined
+    }
     const notice = this.order.stream(mayGo)
-    if (notice !== undefined) this.#refill(notice.outbox)
+    if (notice === undefined) return undefined
+    window.held -= 1
+    window.streamed += 1
+    this.#refill(notice.outbox)
     return notice
+  }
+
+  /** There is no room for what listeners could be sent. */
+  #crowd(): void {
+    const { window } = this.#parts
+    // A part of what it has, so that those with most make most room; half of its share, so that several can be sent at once.
+    this.#toShed = Math.max(this.order.streamed >> 2, (window.streamShare + 1) >> 1)
+    window.crowded.add(this.#resume)
+  }
+
+  /** Whether something waits for room that those may give which a listener was sent and need not confirm. */
+  get isCrowded(): boolean {
+    return this.#toShed > 0
+  }
+
+  /** What a listener was sent and has not confirmed waits again; what is too much for the window is only on disk again. */
+  putBackStreamed(notices: readonly QueuedNotice[]): void {
+    const { window, coordinator } = this.#parts
+    window.streamed -= notices.length
+    window.held += notices.length
+    this.order.putBackStreamed(notices)
+    for (const outbox of new Set(notices.map((notice) => notice.outbox))) {
+      // The notices of the coordinator are few, and are held.
+      if (outbox === coordinator || window.excess === 0) continue
+      const taken = this.order.takeLast(outbox, window.excess)
+      window.held -= taken.length
+      this.#unread.putBefore(outbox, taken)
+      if (taken.some(({ provisional }) => provisional !== undefined)) this.#hasProvisionalUnread = true
+      this.#refill(outbox)
+    }
   }
 
   /** The notices of an outbox that wait, see `NoticeOrder`, with those that are read as others leave. */
@@ -265,11 +310,15 @@ export class SubscriptionQueue {
   remove(notice: QueuedNotice): void {
     this.depth -= 1
     this.bytes -= notice.size_bytes
-    this.#parts.window.held -= 1
+    const wasStreamed = notice.state === 'streamed'
+    if (wasStreamed) {
+      this.#parts.window.streamed -= 1
+      this.#toShed = Math.max(0, this.#toShed - 1)
+    } else this.#parts.window.held -= 1
     if (this.#probe === notice) this.#probe = undefined
     this.order.remove(notice)
     this.#refill(notice.outbox)
-    if (this.#unread.size > 0) this.#parts.ready(this)
+    if (this.#unread.size > 0 || wasStreamed) this.#parts.ready(this)
   }
 
   /** Removes the notices of an outbox; gives how many there were, and their bytes. */
@@ -328,7 +377,10 @@ export class SubscriptionQueue {
   }
 
   end(): void {
-    this.#parts.window.held -= this.#held
+    const { window } = this.#parts
+    window.held -= this.#held
+    window.streamed -= this.order.streamed
+    window.crowded.delete(this.#resume)
     this.#readingOn?.()
     this.ended = true
     this.recipient = undefined

@@ -29,7 +29,8 @@ interface Pass {
 
 /**
  * Goes through the queues that are not empty, of which there may be as many as subscriptions, some of them at a time and again and
- * again. What has waited too long or belongs to expired subscriptions leaves; what waited for an outbox that is open now may go.
+ * again. What has waited too long or belongs to expired subscriptions leaves; what waited for an outbox that is open now may go, and
+ * what waited for room for what listeners have not confirmed.
  */
 export class Sweep {
   readonly #parts: SweepParts
@@ -59,6 +60,7 @@ export class Sweep {
   next(most: number): number {
     const { recipients, meter } = this.#parts
     this.#reopen()
+    recipients.resumeStreams()
     this.#pass ??= { queues: recipients.filled.values(), left: recipients.filled.size, oldest_ms: undefined }
     let left = most
     for (let seen = 0; left > 0 && seen < seenAtOnce; seen += 1) {

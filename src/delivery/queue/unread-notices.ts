@@ -3,10 +3,14 @@ import type { Milliseconds } from '../../time.js'
 import { NumberList } from './number-list.js'
 import type { OutboxNumber } from './outboxes.js'
 
-/** How many notices are held in memory: over all subscriptions, and of one where that is enough for it to go on. */
+/**
+ * How many notices are held in memory: over all subscriptions, and of one where that is enough for it to go on. As many again may have
+ * been sent to listeners and be unconfirmed, beyond what each subscription may have of these in any case.
+ */
 export interface WindowLimits {
   readonly most: number
   readonly share: number
+  readonly streamShare: number
 }
 
 /** What is known of the notices of one subscription from one outbox that wait on disk only. */
@@ -68,6 +72,18 @@ export class UnreadNotices {
     this.#size += 1
   }
 
+  /** Puts notices of an outbox that were read, in ascending order, before all others of it. */
+  putBefore(outbox: OutboxNumber, notices: readonly (UnreadNotice & Found)[]): void {
+    const [first, last] = [notices[0], notices.at(-1)]
+    if (first === undefined || last === undefined) return
+    const own = this.#byOutbox.get(outbox) ?? { numbers: new NumberList(), bytes: 0, made: last.made, since_ms: 0 }
+    this.#byOutbox.set(outbox, own)
+    own.numbers.putBefore(notices.map(({ number }) => number))
+    for (const { size_bytes } of notices) own.bytes += size_bytes
+    own.since_ms = first.since_ms
+    this.#size += notices.length
+  }
+
   /**
    * Removes and returns the first one of an outbox. One of which nothing is found is taken to be as large as the others. None was made
    * before those with lower numbers: a clock of the day that was set back and forth makes nothing older than it is.
@@ -109,14 +125,39 @@ export class NoticeWindow {
   readonly #most: number
   /** What one subscription takes before it needs more. */
   readonly share: number
+  /** What the listeners to one subscription may have unconfirmed, whatever others have. */
+  readonly streamShare: number
+  /** Notices that wait or are under way. */
   held = 0
+  /** Notices that were sent to listeners and are not confirmed. */
+  streamed = 0
+  /** Resumes the streams of subscriptions that found no room. */
+  readonly crowded = new Set<() => void>()
 
-  constructor({ most, share }: WindowLimits) {
+  constructor({ most, share, streamShare }: WindowLimits) {
     this.#most = most
     this.share = share
+    this.streamShare = streamShare
   }
 
   get hasRoom(): boolean {
     return this.held < this.#most
+  }
+
+  /** How many more are held than may be, since what was sent to listeners waits again. */
+  get excess(): number {
+    return Math.max(0, this.held - this.#most)
+  }
+
+  get hasStreamRoom(): boolean {
+    return this.streamed < this.#most
+  }
+
+  /** Resumes the streams that found no room, if there is some now. */
+  resumeStreams(): void {
+    if (!this.hasStreamRoom || this.crowded.size === 0) return
+    const resumed = [...this.crowded]
+    this.crowded.clear()
+    for (const resume of resumed) resume()
   }
 }

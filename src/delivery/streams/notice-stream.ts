@@ -23,6 +23,8 @@ export interface NoticeStreamParts {
   readonly limits: StreamLimits
   readonly large: LargeNotices<NoticeStream>
   readonly steady_ms: () => number
+  /** Whether more could be sent if some of what was sent before had arrived: all streams together have too much. */
+  readonly isCrowded: () => boolean
   /** How many notices were sent on all streams, with the one that is sent now. */
   readonly ordinal: () => number
   /** The event of a notice; nothing when it can not be sent, in which case it has left. */
@@ -174,12 +176,13 @@ export class NoticeStream {
 
   /** What was sent for long enough counts as arrived, and what is too much to be kept; the first one sent first. */
   expire(): void {
-    const { isExplicit, limits, steady_ms } = this.#parts
+    const { isExplicit, limits, steady_ms, isCrowded } = this.#parts
     if (isExplicit) return
     const now_ms = steady_ms()
     const isStalled = now_ms - (this.#posted.first?.posted_ms ?? now_ms) >= stalled_ms
     for (let first = this.#taken.first; first !== undefined; first = this.#taken.first) {
-      const isTooMuch = this.#size > limits.kept || this.#bytes > limits.kept_bytes
+      const isCrowding = this.#ahead.size === 0 && isCrowded()
+      const isTooMuch = this.#size > limits.kept || this.#bytes > limits.kept_bytes || isCrowding
       if (!isTooMuch && (isStalled || now_ms - first.taken_ms < limits.kept_ms)) break
       this.#arrive(first)
     }

@@ -197,6 +197,7 @@ export class Streams {
     return new NoticeStream({
       ...{ subscription, serial: this.#serials, group: group.name, isExplicit, limits, large },
       steady_ms: clock.steady_ms,
+      isCrowded: () => queue.streamed(subscription)?.isCrowded === true,
       ordinal: () => this.#positions.nextOrdinal(),
       event: (notice, stream) => {
         const sent = streamEvent(this.#parts, subscription, notice, this.#positions.at(stream, subscription))
@@ -257,7 +258,7 @@ export class Streams {
     group?.leave(stream)
     if (group?.members.length === 0) this.#groups.delete(subscription)
     const left = stream.close()
-    this.#parts.queue.streamed(subscription)?.order.putBackStreamed(left)
+    this.#parts.queue.streamed(subscription)?.putBackStreamed(left)
     this.ready(subscription)
   }
 
@@ -283,6 +284,8 @@ export class Streams {
       isMore = queue !== undefined && this.#assign(group, queue)
       for (const stream of group.members) stream.flush()
     }
+    // What arrives has the others sent.
+    if (queue?.isCrowded) for (const stream of group.members) stream.expire()
   }
 
   /** Assigns what the streams of a group have room for; whether it was anything. */
