@@ -629,6 +629,31 @@ test('an entity stays with its client of a group, and the others get their share
   for (const { size } of keys) t.ok(size >= 9 && size <= 11)
 })
 
+test('who joins or leaves a group, entities go to those of its clients that have the fewest', async (t) => {
+  const under = new StreamsUnderTest()
+  const clients = Array.from({ length: 6 }, () => under.open('g'))
+  const entities = async (from: number): Promise<readonly number[]> => {
+    for (const client of clients) client.events.length = 0
+    for (let n = from; n < from + 120; n += 1) under.arrive(0, `${n}`)
+    await microtasksOver()
+    return clients.map(({ events }) => new Set(events.map(({ key }) => key)).size)
+  }
+  for (const size of await entities(0)) t.ok(size >= 15 && size <= 25, `${size} of 120`)
+  for (const client of clients.splice(0, 3)) {
+    client.close()
+    await takeAll(client)
+  }
+  await microtasksOver()
+  for (const client of clients) await takeAll(client)
+  const [newest] = clients.splice(1, 1, under.open('g'))
+  newest?.close()
+  await microtasksOver()
+  t.equal(under.listening, 3)
+  const sizes = await entities(1000)
+  t.equal(sizes.reduce((sum, size) => sum + size, 0) >= 120, true, 'all are sent')
+  t.ok((sizes[1] ?? 0) > 40, `the one that came last has the most of the new ones: ${sizes}`)
+})
+
 test('what has not been sent cannot be confirmed, by whatever id', async (t) => {
   for (const group of [undefined, 'g']) {
     const under = new StreamsUnderTest()

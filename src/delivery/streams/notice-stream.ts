@@ -62,8 +62,6 @@ const stalled_ms = 5000
  *                   └────────────────┴──────────────────┴────── close ──▶ they wait again
  */
 export class NoticeStream {
-  /** How many of the slots of its group are its own. */
-  slots = 0
   /** For each outbox the number of the last notice that was sent; in a group of the last one only. */
   readonly position = new Map<OutboxNumber, NoticeNumber>()
   readonly #parts: NoticeStreamParts

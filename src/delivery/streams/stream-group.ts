@@ -6,9 +6,15 @@ import type { NoticeStream } from './notice-stream.js'
 const slotsOfGroup = 1024
 
 interface Slot {
-  owner: NoticeStream | undefined
+  owner: Member | undefined
   /** Notices that were assigned to its owner and have not arrived. */
   open: number
+}
+
+/** A stream of a group, and which slots are its own. */
+interface Member {
+  readonly stream: NoticeStream
+  readonly slots: Set<number>
 }
 
 /**
@@ -20,59 +26,70 @@ export class StreamGroup {
   readonly name: string | undefined
   /** When the stream of its last member began, see `StreamRequest`; 0 where that does not matter. */
   since = 0
-  readonly #members: NoticeStream[] = []
+  readonly #members = new Map<NoticeStream, Member>()
   readonly #slots = new Map<number, Slot>()
+  /** The members that have as many slots as the index says: one with the fewest is found without looking at the others. */
+  readonly #bySlots: Set<Member>[] = []
+  /** No member has fewer slots. */
+  #fewest = 0
 
   constructor(name: string | undefined) {
     this.name = name
   }
 
-  get members(): readonly NoticeStream[] {
-    return this.#members
+  get size(): number {
+    return this.#members.size
+  }
+
+  /** Those that join or leave meanwhile are seen, or not seen. */
+  get members(): Iterable<NoticeStream> {
+    return this.#members.keys()
   }
 
   join(stream: NoticeStream): void {
-    this.#members.push(stream)
+    const member = { stream, slots: new Set<number>() }
+    this.#members.set(stream, member)
+    this.#count(member)
   }
 
   leave(stream: NoticeStream): void {
-    this.#members.splice(this.#members.indexOf(stream), 1)
-    for (const [number, { owner }] of this.#slots) if (owner === stream) this.#slots.delete(number)
+    const member = this.#members.get(stream)
+    if (member === undefined) return
+    this.#members.delete(stream)
+    this.#having(member.slots.size).delete(member)
+    for (const number of member.slots) this.#slots.delete(number)
   }
 
   /** The stream that a notice is for. There is one if there are members. */
   meantFor({ keyQueue }: QueuedNotice): NoticeStream | undefined {
-    const [first, ...others] = this.#members
-    if (first === undefined || others.length === 0) return first
-    const slot = this.#slotOf(keyQueue.key)
-    if (slot.owner !== undefined && slot.open > 0) return slot.owner
-    const least = others.reduce((found, each) => (each.slots < found.slots ? each : found), first)
-    if (slot.owner === undefined || slot.owner.slots > least.slots + 1) {
-      if (slot.owner !== undefined) slot.owner.slots -= 1
-      slot.owner = least
-      least.slots += 1
+    if (this.#members.size < 2) {
+      const [only] = this.#members.keys()
+      return only
     }
-    return slot.owner
+    const number = slotNumberOf(keyQueue.key)
+    const slot = this.#slot(number)
+    if (slot.owner !== undefined && slot.open > 0) return slot.owner.stream
+    const least = this.#leastLoaded()
+    if (slot.owner === undefined || slot.owner.slots.size > least.slots.size + 1) this.#give(number, slot, least)
+    return slot.owner?.stream
   }
 
   /** A notice was assigned to a stream. */
   assigned(stream: NoticeStream, { keyQueue }: QueuedNotice): void {
     if (this.name === undefined) return
-    const slot = this.#slotOf(keyQueue.key)
-    if (slot.owner === undefined) {
-      slot.owner = stream
-      stream.slots += 1
-    }
+    const number = slotNumberOf(keyQueue.key)
+    const slot = this.#slot(number)
+    const member = this.#members.get(stream)
+    if (slot.owner === undefined && member !== undefined) this.#give(number, slot, member)
     slot.open += 1
   }
 
   /** A notice that was assigned has left. */
   done({ keyQueue }: QueuedNotice): void {
-    if (this.name !== undefined) this.#slotOf(keyQueue.key).open -= 1
+    if (this.name !== undefined) this.#slot(slotNumberOf(keyQueue.key)).open -= 1
   }
 
-  #slotOf(key: string): Slot {
-    const number = (fnv1a(key) >>> 0) % slotsOfGroup
+  #slot(number: number): Slot {
     let slot = this.#slots.get(number)
     if (slot === undefined) {
       slot = { owner: undefined, open: 0 }
@@ -80,4 +97,43 @@ export class StreamGroup {
     }
     return slot
   }
+
+  #give(number: number, slot: Slot, owner: Member): void {
+    for (const member of [slot.owner, owner]) {
+      if (member === undefined) continue
+      this.#having(member.slots.size).delete(member)
+      if (member === owner) member.slots.add(number)
+      else member.slots.delete(number)
+      this.#count(member)
+    }
+    slot.owner = owner
+  }
+
+  #count(member: Member): void {
+    const { size } = member.slots
+    this.#having(size).add(member)
+    this.#fewest = Math.min(this.#fewest, size)
+  }
+
+  /** There has to be a member. */
+  #leastLoaded(): Member {
+    for (;;) {
+      const [least] = this.#having(this.#fewest)
+      if (least !== undefined) return least
+      this.#fewest += 1
+    }
+  }
+
+  #having(slots: number): Set<Member> {
+    let members = this.#bySlots[slots]
+    if (members === undefined) {
+      members = new Set()
+      this.#bySlots[slots] = members
+    }
+    return members
+  }
+}
+
+function slotNumberOf(key: string): number {
+  return (fnv1a(key) >>> 0) % slotsOfGroup
 }

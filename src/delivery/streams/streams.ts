@@ -154,7 +154,7 @@ export class Streams {
     if (recipient.reference !== streamReference) return 'notStreamed'
     if (recipient.expires <= clock.now()) return 'expired'
     const present = this.#groups.get(subscription)
-    const replaced = present === undefined || this.#isJoined(present, group) ? 0 : present.members.length
+    const replaced = present === undefined || this.#isJoined(present, group) ? 0 : present.size
     return this.#opened.size - replaced >= limits.listeners ? 'full' : undefined
   }
 
@@ -256,7 +256,7 @@ export class Streams {
     this.#ports.get(port)?.delete(number)
     const group = this.#groups.get(subscription)
     group?.leave(stream)
-    if (group?.members.length === 0) this.#groups.delete(subscription)
+    if (group?.size === 0) this.#groups.delete(subscription)
     const left = stream.close()
     this.#parts.queue.streamed(subscription)?.putBackStreamed(left)
     this.ready(subscription)
