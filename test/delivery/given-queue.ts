@@ -25,10 +25,15 @@ import { notice } from './given.js'
 /** A clock that stands still until it is advanced. */
 export class ManualClock implements QueueClock {
   #now = 1_000_000
+  /** How much of the steady clock passes each time it is read: work in slices is done in as many as one likes. */
+  reading_ms = 0
   readonly #timers = new Set<{ readonly due: number; readonly act: () => void }>()
 
   readonly now = (): Milliseconds => this.#now as Milliseconds
-  readonly steady_ms = (): number => this.#now
+  readonly steady_ms = (): number => {
+    this.#now += this.reading_ms
+    return this.#now
+  }
 
   readonly later = (delay_ms: number, act: () => void): (() => void) => {
     const timer = { due: this.#now + delay_ms, act }
@@ -114,6 +119,8 @@ export class QueueUnderTest {
   /** The batch of each outbox that was refused. */
   readonly #refused = new Map<number, readonly NoticeAck[]>()
   #arrivals = 0
+  /** How many notices were read again. */
+  reread = 0
 
   constructor(more: Partial<QueueLimits> = {}, parts: Partial<DeliveryQueueParts> = {}) {
     const switches = new Switches()
@@ -131,6 +138,7 @@ export class QueueUnderTest {
       tooLong: () => undefined,
       reread: (outbox, number) => {
         assert(!this.#acked.has(`${outbox}-${number}`), 'what has left is not read again')
+        this.reread += 1
         return this.#held.get(`${outbox}-${number}`)
       },
       countSimulated: () => undefined,

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Outboxes } from '../../src/delivery/queue/outboxes.js'
+import type { QueueLimits } from '../../src/delivery/queue/recipients.js'
 import type { WindowLimits } from '../../src/delivery/queue/unread-notices.js'
 import type { NoticeStream } from '../../src/delivery/streams/notice-stream.js'
 import { LargeNotices } from '../../src/delivery/streams/stream-limits.js'
@@ -125,9 +126,9 @@ class StreamsUnderTest {
   constructor(
     limits: Partial<Limits> = {},
     large = new LargeNotices<NoticeStream>(room_bytes),
-    window: WindowLimits = { most: 1e9, share: 1e9, streamShare: 1e9 },
+    queueLimits: Partial<QueueLimits> = {},
   ) {
-    this.tested = new QueueUnderTest({ window }, { streamReady: (ready) => this.streams.ready(ready) })
+    this.tested = new QueueUnderTest(queueLimits, { streamReady: (ready) => this.streams.ready(ready) })
     const { queue, clock, known } = this.tested
     const switches = new Switches()
     this.streams = new Streams({
@@ -204,7 +205,7 @@ async function takeAll(client: Client): Promise<void> {
 
 /** Streams that have room for so many notices which are not confirmed. */
 function crowded(window: WindowLimits): StreamsUnderTest {
-  return new StreamsUnderTest({}, undefined, window)
+  return new StreamsUnderTest({}, undefined, { window })
 }
 
 /** Takes all that comes and confirms it, until no more comes. */
@@ -265,53 +266,63 @@ function checkOrder({ events }: Client): void {
 
 test('whatever clients do, a notice leaves only when one that got it has said so, and each key is in order', async (t) => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, isCrowded) => {
-      // Where there is little room, what is not confirmed arrives sooner, unless it has to be confirmed.
-      const under = isCrowded ? crowded({ most: 4, share: 2, streamShare: 2 }) : new StreamsUnderTest()
-      const all: Client[] = []
-      const confirmed = new Set<string>()
-      let arrived = 0
-      const confirm = (client: Client | undefined, which: number): string | undefined => {
-        if (client === undefined || client.events.length === 0) return undefined
-        const event = which % client.events.length
-        for (const { name } of client.events.slice(0, event + 1)) confirmed.add(name)
-        return client.events[event]?.id
-      }
-      for (const step of steps) {
-        if (step.kind === 'arrive') {
-          under.arrive(step.outbox, `${step.outbox} ${step.key}`)
-          arrived += 1
-        } else if (step.kind === 'open') {
-          const group = step.isMember ? 'shift' : undefined
-          const before = all.findLast((client) => client.group === group && client.events.length > 0)
-          all.push(under.open(group, confirm(before, step.resumes), isCrowded))
-        } else {
-          const client = all[step.client % Math.max(1, all.length)]
-          if (step.kind === 'take') client?.take()
-          else if (step.kind === 'close') client?.close()
-          else if (step.kind === 'confirm') {
-            const upTo = confirm(client, step.event)
-            if (upTo !== undefined) under.confirm(upTo)
-          }
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 60 }),
+      fc.constantFrom(0, 0.5, 6),
+      fc.boolean(),
+      async (steps, reading_ms, isCrowded) => {
+        // Where there is little room, what is not confirmed arrives sooner, unless it has to be confirmed.
+        const under = isCrowded ? crowded({ most: 4, share: 2, streamShare: 2 }) : new StreamsUnderTest()
+        under.tested.clock.reading_ms = reading_ms
+        const all: Client[] = []
+        const confirmed = new Set<string>()
+        let arrived = 0
+        const confirm = (client: Client | undefined, which: number): string | undefined => {
+          if (client === undefined || client.events.length === 0) return undefined
+          const event = which % client.events.length
+          for (const { name } of client.events.slice(0, event + 1)) confirmed.add(name)
+          return client.events[event]?.id
         }
+        for (const step of steps) {
+          if (step.kind === 'arrive') {
+            under.arrive(step.outbox, `${step.outbox} ${step.key}`)
+            arrived += 1
+          } else if (step.kind === 'open') {
+            const group = step.isMember ? 'shift' : undefined
+            const before = all.findLast((client) => client.group === group && client.events.length > 0)
+            all.push(under.open(group, confirm(before, step.resumes), isCrowded))
+          } else {
+            const client = all[step.client % Math.max(1, all.length)]
+            if (step.kind === 'take') client?.take()
+            else if (step.kind === 'close') client?.close()
+            else if (step.kind === 'confirm') {
+              const upTo = confirm(client, step.event)
+              if (upTo !== undefined) under.confirm(upTo)
+            }
+          }
+          await microtasksOver()
+          for (const client of all) checkOrder(client)
+          if (isCrowded && under.tested.queue.inMemory > 11) throw new Error('more is in memory than there is room for')
+          for (const name of under.left) if (!confirmed.has(name)) throw new Error(`${name} has left and nobody has it`)
+        }
+        under.tested.clock.reading_ms = 0
+        const last = under.open(undefined, undefined, isCrowded)
         await microtasksOver()
-        for (const client of all) checkOrder(client)
-        if (isCrowded && under.tested.queue.inMemory > 11) throw new Error('more is in memory than there is room for')
-        for (const name of under.left) if (!confirmed.has(name)) throw new Error(`${name} has left and nobody has it`)
-      }
-      const last = under.open(undefined, undefined, isCrowded)
-      await microtasksOver()
-      await takeAll(last)
-      checkOrder(last)
-      if (isCrowded) await confirmAll(under, last)
-      const lost = [...under.keys.keys()].filter(
-        (name) => !under.left.has(name) && !last.events.some((event) => event.name === name),
-      )
-      if (lost.length > 0) throw new Error(`${lost} were lost`)
-      const end = last.events.at(-1)
-      if (end !== undefined) under.confirm(end.id)
-      if (under.left.size !== arrived) throw new Error(`${arrived - under.left.size} stay although all were confirmed`)
-    }),
+        await microtasksOver()
+        await takeAll(last)
+        checkOrder(last)
+        if (isCrowded) await confirmAll(under, last)
+        const lost = [...under.keys.keys()].filter(
+          (name) => !under.left.has(name) && !last.events.some((event) => event.name === name),
+        )
+        if (lost.length > 0) throw new Error(`${lost} were lost`)
+        const end = last.events.at(-1)
+        if (end !== undefined) under.confirm(end.id)
+        await microtasksOver()
+        if (under.left.size !== arrived)
+          throw new Error(`${arrived - under.left.size} stay although all were confirmed`)
+      },
+    ),
     { numRuns: runs(500) },
   )
   t.pass()
@@ -325,13 +336,16 @@ test('what was sent for long enough counts as arrived, on a stream that is read'
   t.equal(client.events.length, 5)
   under.tested.clock.advance(2000)
   under.streams.sweep()
+  await microtasksOver()
   t.equal(under.left.size, 0, 'nobody has taken them')
   await takeAll(client)
   under.tested.clock.advance(999)
   under.streams.sweep()
+  await microtasksOver()
   t.equal(under.left.size, 0)
   under.tested.clock.advance(1)
   under.streams.sweep()
+  await microtasksOver()
   t.equal(under.left.size, 5)
 })
 
@@ -345,8 +359,10 @@ test('while a client does not take what is next, nothing before it counts as arr
   await microtasksOver()
   under.tested.clock.advance(6000)
   under.streams.sweep()
+  await microtasksOver()
   t.equal(under.left.size, 0)
   client.take()
+  await microtasksOver()
   t.equal(under.left.size, 1, 'it goes on')
 })
 
@@ -616,6 +632,7 @@ for (const Faulty of [KeepsThoseThatLeft, HasNoOrder]) {
 test('an entity stays with its client of a group, and the others get their share', async (t) => {
   const under = new StreamsUnderTest()
   const members = [under.open('g'), under.open('g'), under.open('g')]
+  await microtasksOver()
   t.equal(under.listening, 3)
   for (let n = 0; n < 300; n += 1) under.arrive(n % 2, `${n % 2} ${n % 30}`)
   await microtasksOver()
@@ -667,6 +684,7 @@ test('what has not been sent cannot be confirmed, by whatever id', async (t) => 
     await takeAll(client)
     t.equal(under.left.size, 0)
     under.confirm(client.events[1]?.id ?? '')
+    await microtasksOver()
     t.equal(under.left.size, 2)
   }
 })
@@ -693,6 +711,93 @@ test('a notice that is about several entities goes between those before it and t
     )
     client.close()
   }
+})
+
+/** Waits until something holds; gives how many turns of the event loop that took. */
+async function turnsUntil(holds: () => boolean): Promise<number> {
+  for (let turns = 0; turns < 10_000; turns += 1) {
+    if (holds()) return turns
+    await microtasksOver()
+  }
+  throw new Error('it never holds')
+}
+
+test('what a client confirms leaves in slices, and what is only on disk is not read for that', async (t) => {
+  const under = new StreamsUnderTest({}, undefined, { window: { most: 1e9, share: 10, streamShare: 1e9 } })
+  const client = under.open()
+  under.arrive(0, 'a')
+  await microtasksOver()
+  const [event] = client.events
+  client.close()
+  for (let n = 0; n < 999; n += 1) under.arrive(0, `${n % 7}`)
+  await microtasksOver()
+  const { reread } = under.tested
+  under.tested.clock.reading_ms = 1
+  under.confirm(event?.id.replace(/\.0-1$/, '.0-900') ?? '')
+  let most = 0
+  let before = 0
+  const turns = await turnsUntil(() => {
+    most = Math.max(most, under.left.size - before)
+    before = under.left.size
+    return under.front.replies.some(({ kind }) => kind === 'confirmed')
+  })
+  t.equal(under.left.size, 900, 'all of them, when it is said')
+  t.ok(most <= 10, `${most} in a turn`)
+  t.ok(turns >= 90, `${turns} turns`)
+  t.ok(under.tested.reread - reread <= 20, `${under.tested.reread - reread} were read`)
+  t.equal(under.tested.queue.streamed(id)?.depth, 100)
+  t.equal(under.tested.queue.streamed(id)?.bytes, 10_000)
+  under.tested.clock.reading_ms = 0
+  const next = under.open()
+  await microtasksOver()
+  t.same([next.events.length, next.events[0]?.name], [100, '0-901'])
+})
+
+test('what was sent for long enough arrives in slices', async (t) => {
+  const under = new StreamsUnderTest({ kept_ms: 1000 })
+  const client = under.open()
+  for (let n = 0; n < 200; n += 1) under.arrive(0, `${n}`)
+  await microtasksOver()
+  await takeAll(client)
+  under.tested.clock.advance(2000)
+  under.tested.clock.reading_ms = 1
+  under.streams.sweep()
+  t.ok((await turnsUntil(() => under.left.size === 200)) >= 20)
+})
+
+test('a group with a long backlog leaves turns of the event loop to others, and to those that listen to something else', async (t) => {
+  const under = new StreamsUnderTest()
+  const active = recipient(id, 'sse:', { expires: never })
+  const target = { kind: 'http', timeout_ms: 0, custom: undefined } as const
+  under.tested.queue.put({ ...active, terms: { paused: true, maxFails: undefined, target } })
+  const members = Array.from({ length: 8 }, () => under.open('g'))
+  const other = under.open(undefined, undefined, false, subscriptionId(2))
+  for (let n = 0; n < 1000; n += 1) under.arrive(0, `${n}`)
+  await microtasksOver()
+  const sent = () => members.reduce((sum, { events }) => sum + events.length, 0)
+  t.equal(sent(), 0)
+  under.tested.clock.reading_ms = 0.1
+  under.tested.queue.put(active)
+  under.arrive(1, 'b', 100, subscriptionId(2))
+  await turnsUntil(() => other.events.length === 1)
+  t.ok(sent() < 200, `${sent()} were sent to the group before`)
+  t.ok((await turnsUntil(() => sent() === 1000)) >= 20)
+  for (const member of members) checkOrder(member)
+})
+
+test('a client that has gone before its stream was open replaces nobody', async (t) => {
+  const under = new StreamsUnderTest()
+  const client = under.open()
+  under.arrive(0, 'a')
+  await microtasksOver()
+  await takeAll(client)
+  const [event] = client.events
+  const late = under.open(undefined, event?.id)
+  late.close()
+  await microtasksOver()
+  t.equal(client.ended, undefined)
+  t.equal(under.listening, 1)
+  t.equal(under.left.size, 1, 'what it has has arrived')
 })
 
 test('ids are read as they are written, and nothing else is one', async (t) => {

@@ -299,7 +299,27 @@ export class DeliveryQueue {
     this.#accepted(queue, notice, { kind: 'accepted' }, waited)
   }
 
-  #accepted(queue: SubscriptionQueue, notice: QueuedNotice, outcome: Accepted, waited?: Nanoseconds): void {
+  /** A listener has everything of an outbox up to a number: it leaves in steps, and what is only on disk is not read for that. */
+  *arrivedUpTo(queue: SubscriptionQueue, outbox: OutboxNumber, number: NoticeNumber): Steps<void> {
+    for (const notice of queue.takeUnreadUpTo(outbox, number)) {
+      const tried = this.records.isTried(queue.id, outbox, notice.number)
+      this.#accepted(queue, { ...notice, tried }, { kind: 'accepted' })
+      yield
+      if (queue.ended) return
+    }
+    for (const notice of queue.order.waitingUpTo(outbox, number)) {
+      this.arrived(queue, notice)
+      yield
+      if (queue.ended) return
+    }
+  }
+
+  #accepted(
+    queue: SubscriptionQueue,
+    notice: DepartedNotice & Pick<QueuedNotice, 'tried'>,
+    outcome: Accepted,
+    waited?: Nanoseconds,
+  ): void {
     this.records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
     queue.dropWarned = false
     this.#departed(queue, notice, 'accepted', waited)

@@ -79,7 +79,12 @@ export class DeliveryRecords {
   }
 
   /** An attempt has ended; returns how many have failed in a row, over all outboxes. */
-  attempted(id: SubscriptionId, notice: QueuedNotice, outcome: AttemptOutcome, at: Milliseconds): number {
+  attempted(
+    id: SubscriptionId,
+    notice: Pick<QueuedNotice, 'outbox' | 'number' | 'tried'>,
+    outcome: AttemptOutcome,
+    at: Milliseconds,
+  ): number {
     const own = this.#of(id)
     own.fails = outcome.kind === 'accepted' ? 0 : own.fails + 1
     own.attempted = Math.max(at, own.attempted + 1)

@@ -178,14 +178,22 @@ export class NoticeOrder {
     for (const { keyQueue } of notices) this.offer(keyQueue)
   }
 
-  /** The notices of an outbox that wait, up to the first one that does not or has a higher number. */
+  /**
+   * The notices of an outbox that wait, up to the first one that does not or has a higher number. Whatever joins or leaves while this is
+   * read, each is given once, and those that join behind it are.
+   */
   *waitingUpTo(outbox: OutboxNumber, number: NoticeNumber): Generator<QueuedNotice> {
     let notice = this.#byOutbox.get(outbox)?.first
     while (notice !== undefined && notice.state === 'waiting' && notice.number <= number) {
-      const { next } = notice
+      const { number: seen, next } = notice
       if (this.#isFirst(notice)) yield notice
-      notice = next
+      notice = next?.state === 'waiting' || next?.state === 'underWay' ? next : this.#firstAfter(outbox, seen)
     }
+  }
+
+  #firstAfter(outbox: OutboxNumber, number: NoticeNumber): QueuedNotice | undefined {
+    for (const notice of this.#byOutbox.get(outbox) ?? []) if (notice.number > number) return notice
+    return undefined
   }
 
   /** Whether it waits, and none of its key before it. */

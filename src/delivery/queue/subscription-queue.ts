@@ -269,18 +269,6 @@ export class SubscriptionQueue {
     }
   }
 
-  /** The notices of an outbox that wait, see `NoticeOrder`, with those that are read as others leave. */
-  *waitingUpTo(outbox: OutboxNumber, number: NoticeNumber): Generator<QueuedNotice> {
-    for (let seen = 0, before = -1; seen !== before; ) {
-      before = seen
-      for (const notice of this.order.waitingUpTo(outbox, number)) {
-        if (notice.number <= seen) continue
-        seen = notice.number
-        yield notice
-      }
-    }
-  }
-
   /** A notice that was under way was accepted: it leaves, and failures are forgotten. */
   accepted(notice: QueuedNotice): void {
     this.#failures = 0
@@ -336,8 +324,17 @@ export class SubscriptionQueue {
   }
 
   /** Removes what is on disk only. */
-  *takeUnread(): ReturnType<UnreadNotices['takeAll']> {
-    for (const notice of this.#unread.takeAll()) {
+  takeUnread(): Generator<TakenNotice> {
+    return this.#taking(this.#unread.takeAll())
+  }
+
+  /** Removes what is on disk only of an outbox, up to a number. */
+  takeUnreadUpTo(outbox: OutboxNumber, number: NoticeNumber): Generator<TakenNotice> {
+    return this.#taking(this.#unread.takeUpTo(outbox, number))
+  }
+
+  *#taking(unread: Iterable<TakenNotice>): Generator<TakenNotice> {
+    for (const notice of unread) {
       this.depth -= 1
       this.bytes -= notice.size_bytes
       yield notice

@@ -114,8 +114,14 @@ export class UnreadNotices {
 
   /** Removes all; their sizes are right in sum. */
   *takeAll(): Generator<TakenNotice> {
-    for (const outbox of this.outboxes) {
-      for (let next = this.shift(outbox); next !== undefined; next = this.shift(outbox)) yield next
+    for (const outbox of this.outboxes) yield* this.takeUpTo(outbox, Number.POSITIVE_INFINITY)
+  }
+
+  /** Removes those of an outbox up to a number; the sizes are right in sum when none is left. */
+  *takeUpTo(outbox: OutboxNumber, number: NoticeNumber): Generator<TakenNotice> {
+    for (let first = this.first(outbox); first !== undefined && first <= number; first = this.first(outbox)) {
+      const taken = this.shift(outbox)
+      if (taken !== undefined) yield taken
     }
   }
 }

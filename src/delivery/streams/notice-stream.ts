@@ -58,8 +58,10 @@ const stalled_ms = 5000
  * The notices that were sent on one stream, in order, until they count as arrived: confirmed, or sent for long enough on a
  * stream that is still read.
  *
- *     assign ──▶ ahead ── event ──▶ posted ── took ──▶ taken ── confirm, expire ──▶ arrived
+ *     assign ──▶ ahead ── event ──▶ posted ── took ──▶ taken ── confirmed, expired ──▶ arrived
  *                   └────────────────┴──────────────────┴────── close ──▶ they wait again
+ *
+ * Each goes on in a step of its own, see `step`: there may be very many of them.
  */
 export class NoticeStream {
   /** For each outbox the number of the last notice that was sent; in a group of the last one only. */
@@ -71,6 +73,11 @@ export class NoticeStream {
   #posted_bytes = 0
   #bytes = 0
   #confirmed: StreamPosition | undefined
+  /** The first notices of those posted which the client was handed. */
+  #handed = 0
+  /** The events that are posted next, and of how many notices they are. */
+  #text = ''
+  #unposted = 0
 
   constructor(parts: NoticeStreamParts) {
     this.#parts = parts
@@ -102,32 +109,52 @@ export class NoticeStream {
     return this.#ahead.size + this.#posted.size + this.#taken.size
   }
 
-  /** Takes a notice behind those before it; `flush` sends it. */
+  /** Takes a notice behind those before it, which steps send. */
   assign(notice: QueuedNotice): void {
     this.#bytes += notice.size_bytes
     this.#ahead.push(notice)
   }
 
-  /** Sends what may be on the way to the client. */
-  flush(): void {
-    let text = ''
-    let notices = 0
-    for (let next = this.#ahead.first; next !== undefined && this.#maySend(next); next = this.#ahead.first) {
-      this.#ahead.shift()
-      if (this.group !== undefined) this.position.clear()
-      this.position.set(next.outbox, next.number)
-      next.stream = this.serial
-      next.ordinal = this.#parts.ordinal()
-      const event = this.#parts.event(next, this)
-      if (event === undefined) this.#forget(next)
-      else {
-        text += event.text
-        notices += 1
-        this.#posted_bytes += next.sent_bytes
-        this.#posted.push({ notice: next, posted_ms: this.#parts.steady_ms(), sent: event.sent })
-      }
+  /** The client was handed this many more notices, which steps note. */
+  took(notices: number): void {
+    this.#handed += notices
+  }
+
+  /** The client has everything up to a position, which arrives in steps; what it was not handed yet arrives when it is. */
+  confirm(upTo: StreamPosition): void {
+    this.#confirmed = upTo
+  }
+
+  /** Has one notice go on, what was sent first before others; false when none can. Afterwards `post` is called. */
+  step(): boolean {
+    return this.#take() || this.arrive() || this.#send()
+  }
+
+  /** Hands over what steps have sent. */
+  post(): void {
+    if (this.#unposted > 0) this.#parts.post(this.#text, this.#unposted)
+    this.#text = ''
+    this.#unposted = 0
+  }
+
+  /** Sends what is next if it may be on the way to the client. */
+  #send(): boolean {
+    const next = this.#ahead.first
+    if (next === undefined || !this.#maySend(next)) return false
+    this.#ahead.shift()
+    if (this.group !== undefined) this.position.clear()
+    this.position.set(next.outbox, next.number)
+    next.stream = this.serial
+    next.ordinal = this.#parts.ordinal()
+    const event = this.#parts.event(next, this)
+    if (event === undefined) this.#forget(next)
+    else {
+      this.#text += event.text
+      this.#unposted += 1
+      this.#posted_bytes += next.sent_bytes
+      this.#posted.push({ notice: next, posted_ms: this.#parts.steady_ms(), sent: event.sent })
     }
-    if (notices > 0) this.#parts.post(text, notices)
+    return true
   }
 
   #maySend({ sent_bytes }: QueuedNotice): boolean {
@@ -146,55 +173,55 @@ export class NoticeStream {
     if (large.waiting.size > 0) roomFreed()
   }
 
-  /** The client was handed this many more notices. */
-  took(notices: number): void {
+  #take(): boolean {
+    const sent = this.#handed > 0 ? this.#posted.shift() : undefined
+    if (sent === undefined) {
+      this.#handed = 0
+      return false
+    }
+    this.#handed -= 1
+    const { notice, posted_ms } = sent
     const now_ms = this.#parts.steady_ms()
-    for (let count = 0; count < notices; count += 1) {
-      const sent = this.#posted.shift()
-      if (sent === undefined) break
-      const { notice, posted_ms } = sent
-      this.#posted_bytes -= notice.sent_bytes
-      this.#giveRoom(notice)
-      sent.sent(nanoseconds(now_ms - posted_ms))
-      this.#taken.push({ notice, taken_ms: now_ms })
-    }
-    if (this.#confirmed !== undefined) this.confirm(this.#confirmed)
-    this.expire()
-    this.flush()
+    this.#posted_bytes -= notice.sent_bytes
+    this.#giveRoom(notice)
+    sent.sent(nanoseconds(now_ms - posted_ms))
+    this.#taken.push({ notice, taken_ms: now_ms })
+    return true
   }
 
-  /** The client has everything up to a position; what it was not handed yet arrives when it is. */
-  confirm(upTo: StreamPosition): void {
-    this.#confirmed = upTo
-    for (let first = this.#taken.first; first !== undefined; first = this.#taken.first) {
-      if (!isCovered(first.notice, upTo)) break
-      this.#arrive(first)
-    }
-  }
-
-  /** What was sent for long enough counts as arrived, and what is too much to be kept; the first one sent first. */
-  expire(): void {
-    const { isExplicit, limits, steady_ms, isCrowded } = this.#parts
-    if (isExplicit) return
-    const now_ms = steady_ms()
-    const isStalled = now_ms - (this.#posted.first?.posted_ms ?? now_ms) >= stalled_ms
-    for (let first = this.#taken.first; first !== undefined; first = this.#taken.first) {
-      const isCrowding = this.#ahead.size === 0 && isCrowded()
-      const isTooMuch = this.#size > limits.kept || this.#bytes > limits.kept_bytes || isCrowding
-      if (!isTooMuch && (isStalled || now_ms - first.taken_ms < limits.kept_ms)) break
-      this.#arrive(first)
-    }
-  }
-
-  #arrive({ notice, taken_ms }: Taken): void {
+  /** Has the notice that was sent first arrive if it can; false when it cannot. */
+  arrive(): boolean {
+    const { first } = this.#taken
+    if (first === undefined || !this.#mayArrive(first)) return false
+    const { notice, taken_ms } = first
     this.#taken.shift()
     this.#bytes -= notice.size_bytes
     this.#parts.arrived(notice, nanoseconds(taken_ms - notice.since_ms))
+    return true
+  }
+
+  /** Whether a notice can arrive, as time passes. */
+  get isDue(): boolean {
+    const { first } = this.#taken
+    return first !== undefined && this.#mayArrive(first)
+  }
+
+  /** What is confirmed arrives, what was sent for long enough, and what is too much to be kept. */
+  #mayArrive({ notice, taken_ms }: Taken): boolean {
+    if (this.#confirmed !== undefined && isCovered(notice, this.#confirmed)) return true
+    const { isExplicit, limits, steady_ms, isCrowded } = this.#parts
+    if (isExplicit) return false
+    if (this.#size > limits.kept || this.#bytes > limits.kept_bytes) return true
+    if (this.#ahead.size === 0 && isCrowded()) return true
+    const now_ms = steady_ms()
+    const isStalled = now_ms - (this.#posted.first?.posted_ms ?? now_ms) >= stalled_ms
+    return !isStalled && now_ms - taken_ms >= limits.kept_ms
   }
 
   /** It is over: gives what has not arrived. */
   close(): readonly QueuedNotice[] {
     const left: QueuedNotice[] = []
+    while (this.#take()); // What the client was handed counts as sent.
     this.#parts.large.leave(this)
     this.#parts.roomFreed()
     for (let sent = this.#taken.shift(); sent !== undefined; sent = this.#taken.shift()) left.push(sent.notice)

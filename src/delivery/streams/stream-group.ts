@@ -26,6 +26,8 @@ export class StreamGroup {
   readonly name: string | undefined
   /** When the stream of its last member began, see `StreamRequest`; 0 where that does not matter. */
   since = 0
+  /** Members that may have something to do, the one that is next first. */
+  readonly due = new Set<NoticeStream>()
   readonly #members = new Map<NoticeStream, Member>()
   readonly #slots = new Map<number, Slot>()
   /** The members that have as many slots as the index says: one with the fewest is found without looking at the others. */
@@ -56,6 +58,7 @@ export class StreamGroup {
     const member = this.#members.get(stream)
     if (member === undefined) return
     this.#members.delete(stream)
+    this.due.delete(stream)
     this.#having(member.slots.size).delete(member)
     for (const number of member.slots) this.#slots.delete(number)
   }

@@ -1,8 +1,10 @@
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { streamReference } from '../../model/subscription/targets.js'
+import type { Steps } from '../../slices.js'
 import { type MessageSource, onMessages } from '../../threads/calls/messages.js'
 import type { Recipient } from '../queue/courier-protocol.js'
 import type { DeliveryQueue } from '../queue/delivery-queue.js'
+import { Fifo, type QueuedNotice } from '../queue/notice-list.js'
 import type { QueueClock, SubscriptionQueue } from '../queue/subscription-queue.js'
 import { isCovered, NoticeStream } from './notice-stream.js'
 import { StreamGroup } from './stream-group.js'
@@ -10,6 +12,7 @@ import type { LargeNotices, StreamLimits } from './stream-limits.js'
 import type { StreamEnd, StreamInstruction, StreamRefusal, StreamReport, StreamRequest } from './stream-message.js'
 import type { StreamPosition } from './stream-position.js'
 import { StreamPositions } from './stream-positions.js'
+import { StreamTurns } from './stream-turns.js'
 import { type EventParts, streamEvent } from './streamed-notice.js'
 
 export interface StreamsParts extends EventParts {
@@ -32,6 +35,25 @@ type StreamPort = MessageSource<StreamInstruction> & {
   close(): void
 }
 
+/** The streams of a front end, by its numbers. */
+interface PortStreams {
+  readonly opened: Map<number, Opened>
+  /** Those that its clients wait for. */
+  readonly opening: Set<number>
+}
+
+type OpenInstruction = Extract<StreamInstruction, { kind: 'open' }>
+type ConfirmInstruction = Extract<StreamInstruction, { kind: 'confirm' }>
+
+/** What comes back from streams that have ended. */
+interface Returned {
+  readonly queue: SubscriptionQueue
+  readonly notices: QueuedNotice[]
+}
+
+/** Steps for one subscription before the next one has its turn. */
+const stepsAtOnce = 64
+
 /** The stream of a client, and which it is for its front end. */
 interface Opened {
   readonly port: StreamPort
@@ -48,47 +70,56 @@ interface Opened {
 export class Streams {
   readonly #parts: StreamsParts
   readonly #positions: StreamPositions
-  readonly #ports = new Map<StreamPort, Map<number, Opened>>()
+  readonly #ports = new Map<StreamPort, PortStreams>()
   readonly #groups = new Map<SubscriptionId, StreamGroup>()
   readonly #opened = new Map<NoticeStream, Opened>()
   #serials = 0
-  /** Subscriptions that may have something to send, which is looked at once the caller is done. */
-  readonly #due = new Set<SubscriptionId>()
+  /** What clients have asked for of each subscription: one after the other, and nothing is sent meanwhile. */
+  readonly #requests = new Map<SubscriptionId, Fifo<Steps<void>>>()
+  /** What waits again before anything else is done for its subscription. */
+  readonly #returned = new Map<SubscriptionId, Returned>()
+  readonly #turns: StreamTurns
 
   constructor(parts: StreamsParts) {
     this.#parts = parts
+    this.#turns = new StreamTurns({
+      work: (id, isOver) => this.#work(id, isOver),
+      steady_ms: parts.clock.steady_ms,
+    })
     this.#positions = new StreamPositions(parts.brokerId, parts.outboxes.all.length, parts.known)
   }
 
   /** Serves the clients of a front end. */
   connect(port: StreamPort): void {
-    const streams = new Map<number, Opened>()
+    const streams: PortStreams = { opened: new Map(), opening: new Set() }
     this.#ports.set(port, streams)
     onMessages(port, (instruction: StreamInstruction) => this.#obey(port, streams, instruction))
     port.on('close', () => {
       this.#ports.delete(port)
-      for (const opened of streams.values()) this.#leave(opened)
+      streams.opening.clear()
+      for (const opened of streams.opened.values()) this.#leave(opened)
     })
   }
 
   /** A subscription may have something to send. */
   ready(id: SubscriptionId): void {
-    if (!this.#groups.has(id)) return
-    if (this.#due.size === 0) queueMicrotask(() => this.#sendDue())
-    this.#due.add(id)
+    if (this.#groups.has(id)) this.#turns.add(id)
   }
 
   /** A subscription is about to be changed. */
   changed({ id, reference }: Recipient): void {
     if (reference !== streamReference) this.end(id, 'changed')
+    else this.#putBack(id)
   }
 
   /** Ends the streams of a subscription; what has not arrived waits again. */
   end(id: SubscriptionId, why: StreamEnd): void {
-    for (const stream of [...(this.#groups.get(id)?.members ?? [])]) {
+    for (const stream of this.#groups.get(id)?.members ?? []) {
       const opened = this.#opened.get(stream)
       if (opened !== undefined) this.#end(opened, why)
     }
+    // What is left of one that was removed leaves with it.
+    if (why !== 'removed') this.#putBack(id)
   }
 
   #end(opened: Opened, why: StreamEnd): void {
@@ -99,6 +130,7 @@ export class Streams {
   /** Another node sends some of the notices now: all streams end, and what has not arrived waits again. */
   interrupt(): void {
     for (const id of [...this.#groups.keys()]) this.end(id, 'interrupted')
+    for (const id of [...this.#returned.keys()]) this.#putBack(id)
   }
 
   /**
@@ -107,43 +139,57 @@ export class Streams {
    */
   sweep(): void {
     const at = this.#parts.clock.now()
-    for (const [id, { members }] of this.#groups) {
+    for (const id of this.#groups.keys()) {
       if ((this.#parts.queue.recipient(id)?.expires ?? 0) <= at) this.end(id, 'expired')
-      else for (const stream of members) stream.expire()
     }
-    if (this.#parts.large.waiting.size === 0) return
-    for (const opened of [...this.#opened.values()]) if (opened.stream.isSlow) this.#end(opened, 'slow')
+    const isWaited = this.#parts.large.waiting.size > 0
+    for (const opened of this.#opened.values()) {
+      if (isWaited && opened.stream.isSlow) this.#end(opened, 'slow')
+      else if (opened.stream.isDue) this.#goOn(opened)
+    }
   }
 
   /** Sends nothing more; the streams are ended by their front ends. */
   close(): void {
+    this.#turns.close()
     for (const port of this.#ports.keys()) port.close()
   }
 
-  #obey(port: StreamPort, streams: Map<number, Opened>, instruction: StreamInstruction): void {
+  #obey(port: StreamPort, { opened: all, opening }: PortStreams, instruction: StreamInstruction): void {
     switch (instruction.kind) {
-      case 'open': {
-        const refusal = this.#refusal(instruction)
-        if (refusal === undefined) this.#open(port, instruction.stream, instruction)
-        else this.#tell(port, { kind: 'refused', stream: instruction.stream, why: refusal })
+      case 'open':
+        opening.add(instruction.stream)
+        this.#request(instruction.subscription, this.#opening(port, opening, instruction))
         break
-      }
       case 'took': {
-        const opened = streams.get(instruction.stream)
-        opened?.stream.took(instruction.notices)
-        if (opened !== undefined) this.ready(opened.subscription)
+        const opened = all.get(instruction.stream)
+        if (opened === undefined) break
+        opened.stream.took(instruction.notices)
+        this.#goOn(opened)
         break
       }
       case 'closed': {
-        const opened = streams.get(instruction.stream)
+        opening.delete(instruction.stream)
+        const opened = all.get(instruction.stream)
         if (opened !== undefined) this.#leave(opened)
         break
       }
-      case 'confirm': {
-        const { number, subscription, upTo } = instruction
-        this.#tell(port, { kind: 'confirmed', number, isKnown: this.#confirm(subscription, upTo) })
-      }
+      case 'confirm':
+        this.#request(instruction.subscription, this.#confirmed(port, instruction))
     }
+  }
+
+  /** Does what a client asks for, in steps, after what was asked for of the same subscription before. */
+  #request(id: SubscriptionId, steps: Steps<void>): void {
+    const requests = this.#requests.get(id) ?? new Fifo()
+    this.#requests.set(id, requests)
+    requests.push(steps)
+    this.#turns.add(id)
+  }
+
+  *#confirmed(port: StreamPort, { number, subscription, upTo }: ConfirmInstruction): Steps<void> {
+    const isKnown = yield* this.#confirming(subscription, upTo)
+    this.#tell(port, { kind: 'confirmed', number, isKnown })
   }
 
   /** Those that are replaced make room for the one that replaces them. */
@@ -162,28 +208,39 @@ export class Streams {
     return group !== undefined && present.name === group
   }
 
-  #open(port: StreamPort, number: number, request: StreamRequest): void {
-    const { subscription, after, group: name, isExplicit, since = Number.POSITIVE_INFINITY } = request
+  /** Opens the stream of a client, unless that has gone meanwhile, after what the client has has left. */
+  *#opening(port: StreamPort, opening: Set<number>, request: OpenInstruction): Steps<void> {
+    const { stream: number, subscription, after, group: name, since = Number.POSITIVE_INFINITY } = request
+    const refusal = this.#refusal(request)
     const present = this.#groups.get(subscription)
+    const isOther = present !== undefined && !this.#isJoined(present, name)
     // A request may come late: to a node that was paused, or from one that has reached it only now.
-    if (present !== undefined && !this.#isJoined(present, name) && since < present.since - clockSkew_ms) {
-      this.#tell(port, { kind: 'opened', stream: number })
-      this.#tell(port, { kind: 'ended', stream: number, why: 'replaced' })
+    const isLate = isOther && since < present.since - clockSkew_ms
+    if (refusal === undefined && isOther && !isLate && opening.has(number)) this.end(subscription, 'replaced')
+    if (refusal === undefined && !isLate && after !== undefined) yield* this.#confirming(subscription, after)
+    if (!opening.delete(number)) return
+    const why = refusal ?? this.#refusal(request)
+    if (why !== undefined) {
+      this.#tell(port, { kind: 'refused', stream: number, why })
       return
     }
-    if (present !== undefined && !this.#isJoined(present, name)) this.end(subscription, 'replaced')
-    if (after !== undefined) this.#confirm(subscription, after)
+    this.#tell(port, { kind: 'opened', stream: number })
+    if (isLate) this.#tell(port, { kind: 'ended', stream: number, why: 'replaced' })
+    else this.#open(port, request)
+  }
+
+  #open(port: StreamPort, request: OpenInstruction): void {
+    const { stream: number, subscription, after, group: name, isExplicit } = request
     const group = this.#groups.get(subscription) ?? new StreamGroup(name)
     this.#groups.set(subscription, group)
     group.since = Math.max(group.since, request.since ?? 0)
     const stream = this.#newStream(port, number, { subscription, group, isExplicit })
-    if (after?.ofGroup === undefined) this.#goOn(stream, subscription, after)
+    if (after?.ofGroup === undefined) this.#resume(stream, subscription, after)
     group.join(stream)
     const opened = { port, number, subscription, stream }
     this.#opened.set(stream, opened)
     this.#parts.meter.listening(this.#opened.size)
-    this.#ports.get(port)?.set(number, opened)
-    this.#tell(port, { kind: 'opened', stream: number })
+    this.#ports.get(port)?.opened.set(number, opened)
     this.ready(subscription)
   }
 
@@ -214,38 +271,50 @@ export class Streams {
     })
   }
 
-  /** The first one that waits has the others go on after it, see `sendDue`. */
+  /** The first one that waits has the next one go on when it waits no longer. */
   #roomFreed(): void {
     const [first] = this.#parts.large.waiting
     const opened = first && this.#opened.get(first)
-    if (opened !== undefined) this.ready(opened.subscription)
+    if (opened !== undefined) this.#goOn(opened)
+  }
+
+  /** A stream may have something to do. */
+  #goOn({ subscription, stream }: Opened): void {
+    this.#groups.get(subscription)?.due.add(stream)
+    this.#turns.add(subscription)
   }
 
   /** A client that comes back has what was sent before: its next position says so as well. */
-  #goOn(stream: NoticeStream, subscription: SubscriptionId, after: StreamPosition | undefined): void {
+  #resume(stream: NoticeStream, subscription: SubscriptionId, after: StreamPosition | undefined): void {
     if (after === undefined || !this.#positions.isOf(after, subscription)) return
     for (const [outbox, number] of this.#positions.possible(after).sent) stream.position.set(outbox, number)
   }
 
-  /** A client has everything up to a position; false when it is a position of another subscription or broker. */
-  #confirm(subscription: SubscriptionId, given: StreamPosition): boolean {
+  /** A client has everything up to a position, which leaves in steps; false when it is a position of another subscription or broker. */
+  *#confirming(subscription: SubscriptionId, given: StreamPosition): Steps<boolean> {
     if (!this.#positions.isOf(given, subscription)) return false
     const { queue, known } = this.#parts
     const upTo = this.#positions.possible(given)
     const serial = this.#positions.serialOf(upTo)
-    for (const stream of this.#groups.get(subscription)?.members ?? []) {
-      if (serial === undefined ? stream.group === undefined : stream.serial === serial) stream.confirm(upTo)
+    for (const stream of [...(this.#groups.get(subscription)?.members ?? [])]) {
+      if (serial === undefined ? stream.group !== undefined : stream.serial !== serial) continue
+      stream.confirm(upTo)
+      while (stream.arrive()) yield
     }
+    this.#putBack(subscription)
     const own = queue.streamed(subscription)
     if (own === undefined) return true
-    const bounds = serial === undefined ? upTo.sent : this.#parts.outboxes.all.map((_, at) => [at, known(at)] as const)
-    for (const [outbox, number] of bounds) {
-      for (const notice of own.waitingUpTo(outbox, number)) {
-        if (serial === undefined) queue.arrived(own, notice)
-        else if (notice.stream === serial && isCovered(notice, upTo)) queue.arrived(own, notice)
+    if (serial === undefined) {
+      for (const [outbox, number] of upTo.sent) yield* queue.arrivedUpTo(own, outbox, number)
+      return true
+    }
+    for (const outbox of this.#parts.outboxes.all.keys()) {
+      for (const notice of own.order.waitingUpTo(outbox, known(outbox))) {
+        if (notice.stream === serial && isCovered(notice, upTo)) queue.arrived(own, notice)
+        yield
+        if (own.ended) return true
       }
     }
-    this.ready(subscription)
     return true
   }
 
@@ -253,53 +322,87 @@ export class Streams {
     const { port, number, subscription, stream } = opened
     if (!this.#opened.delete(stream)) return
     this.#parts.meter.listening(this.#opened.size)
-    this.#ports.get(port)?.delete(number)
+    this.#ports.get(port)?.opened.delete(number)
     const group = this.#groups.get(subscription)
     group?.leave(stream)
     if (group?.size === 0) this.#groups.delete(subscription)
-    const left = stream.close()
-    this.#parts.queue.streamed(subscription)?.putBackStreamed(left)
-    this.ready(subscription)
+    const notices = stream.close()
+    const queue = this.#parts.queue.streamed(subscription)
+    if (queue === undefined) return
+    const returned = this.#returned.get(subscription)
+    if (returned?.queue !== queue) this.#returned.set(subscription, { queue, notices: [...notices] })
+    else for (const notice of notices) returned.notices.push(notice)
+    this.#turns.add(subscription)
   }
 
-  #sendDue(): void {
-    const due = [...this.#due]
-    this.#due.clear()
-    for (const id of due) this.#send(id)
-    const { waiting } = this.#parts.large
-    for (const stream of waiting) {
-      const opened = this.#opened.get(stream)
-      if (opened !== undefined) this.#send(opened.subscription)
-      // All others are behind it.
-      if (waiting.has(stream)) break
-    }
+  /** What streams that have ended have left waits again, of all of them at once. */
+  #putBack(id: SubscriptionId): void {
+    const returned = this.#returned.get(id)
+    if (returned === undefined) return
+    this.#returned.delete(id)
+    if (!returned.queue.ended) returned.queue.putBackStreamed(returned.notices)
   }
 
-  #send(id: SubscriptionId): void {
+  /** Does a part of what there is to do for a subscription; false when there was nothing. */
+  #work(id: SubscriptionId, isOver: () => boolean): boolean {
+    this.#putBack(id)
+    const requests = this.#requests.get(id)
+    if (requests !== undefined) return this.#serve(id, requests, isOver)
     const group = this.#groups.get(id)
+    if (group === undefined) return false
     const queue = this.#parts.queue.streamed(id)
-    if (group === undefined) return
-    let isMore = true
-    while (isMore) {
-      isMore = queue !== undefined && this.#assign(group, queue)
-      for (const stream of group.members) stream.flush()
-    }
+    const isAny = this.#assign(group, queue, isOver)
     // What arrives has the others sent.
-    if (queue?.isCrowded) for (const stream of group.members) stream.expire()
+    if (queue?.isCrowded) for (const stream of group.members) if (stream.isDue) group.due.add(stream)
+    return this.#step(group, isOver) || isAny
+  }
+
+  #serve(id: SubscriptionId, requests: Fifo<Steps<void>>, isOver: () => boolean): true {
+    let left = stepsAtOnce
+    for (let first = requests.first; first !== undefined && left > 0; first = requests.first) {
+      left -= 1
+      if (first.next().done) requests.shift()
+      if (isOver()) break
+    }
+    if (requests.size === 0) this.#requests.delete(id)
+    return true
   }
 
   /** Assigns what the streams of a group have room for; whether it was anything. */
-  #assign(group: StreamGroup, queue: SubscriptionQueue): boolean {
-    let isAny = false
-    while (queue.isOpen) {
+  #assign(group: StreamGroup, queue: SubscriptionQueue | undefined, isOver: () => boolean): boolean {
+    let left = stepsAtOnce
+    while (queue?.isOpen && left > 0) {
       const notice = queue.stream((each) => group.meantFor(each)?.hasRoom === true)
       const stream = notice && group.meantFor(notice)
       if (notice === undefined || stream === undefined) break
       group.assigned(stream, notice)
       stream.assign(notice)
-      isAny = true
+      group.due.add(stream)
+      left -= 1
+      if (isOver()) break
     }
-    return isAny
+    return left < stepsAtOnce
+  }
+
+  /** Has the streams of a group go on, one after the other; whether any did. */
+  #step(group: StreamGroup, isOver: () => boolean): boolean {
+    const { waiting } = this.#parts.large
+    let left = stepsAtOnce
+    for (const stream of group.due) {
+      group.due.delete(stream)
+      const hasWaited = waiting.has(stream)
+      let isMore = stream.step()
+      while (isMore) {
+        left -= 1
+        if (left === 0 || isOver()) break
+        isMore = stream.step()
+      }
+      stream.post()
+      if (isMore) group.due.add(stream)
+      if (hasWaited && !waiting.has(stream)) this.#roomFreed()
+      if (left === 0 || isOver()) break
+    }
+    return left < stepsAtOnce
   }
 
   #tell(port: StreamPort, report: StreamReport): void {
