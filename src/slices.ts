@@ -1,27 +1,88 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InTurn } from './in-turn.js'
 
-/** Other work of a thread waits for long work no longer than this. */
+/** Other work of a thread waits for long work no longer than this, however much of it is under way. */
 const slice_ms = 5
+
+/** Work goes on for this long whatever else is under way, so that small requests never wait for a turn. */
+const short_ms = 0.5
+
+/**
+ * Shares the turns of the event loop of this thread among all long work in it: together it has one slice in each turn. Work
+ * that gave way goes on in that order, and several share the slice of a turn when the first ones end before it does. It costs nothing
+ * while all work is short.
+ */
+class SliceTurns {
+  /** When the slice of this turn began; undefined as long as there was no long work in it. */
+  #since: number | undefined
+  #waiting: (() => void)[] = []
+  /** How many of them have gone on in this turn. */
+  #resumed = 0
+
+  /** Whether work that began or went on at this time has to wait for a later turn. */
+  isOver(began: number): boolean {
+    const now = performance.now()
+    if (now - began < short_ms) return false
+    return now - (this.#since ?? this.#begin(began)) > slice_ms
+  }
+
+  /** Resolves when the caller may go on. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve)
+      if (this.#since === undefined) this.#begin(performance.now())
+    })
+  }
+
+  #begin(since: number): number {
+    this.#since = since
+    setImmediate(this.#turn)
+    return since
+  }
+
+  readonly #turn = (): void => {
+    this.#since = undefined
+    if (this.#waiting.length === 0) return
+    this.#begin(performance.now())
+    this.#resume()
+  }
+
+  readonly #resume = (): void => {
+    const resume = this.#waiting[this.#resumed]
+    if (resume === undefined || performance.now() - (this.#since ?? 0) > slice_ms) {
+      this.#waiting.splice(0, this.#resumed)
+      this.#resumed = 0
+      return
+    }
+    this.#resumed += 1
+    resume()
+    // Node calls this in the same turn, after all that follows from what was resumed.
+    queueMicrotask(() => process.nextTick(this.#resume))
+  }
+}
+
+const turns = new SliceTurns()
 
 /** Long work of a thread in slices: between two of them the thread does what else there is to do. */
 export class Slices {
-  readonly #giveWay: () => Promise<unknown>
+  readonly #giveWay: (() => Promise<unknown>) | undefined
   #began = performance.now()
 
-  /** `giveWay` is called between slices; what it throws ends the work. */
-  constructor(giveWay: () => Promise<unknown> = nextTurn) {
+  /**
+   * All work in slices of a thread takes turns, but for that with a `giveWay` of its own: it is called between slices, and what it throws
+   * ends the work.
+   */
+  constructor(giveWay?: () => Promise<unknown>) {
     this.#giveWay = giveWay
   }
 
   /** Whether the slice under way has taken long enough. */
   get isOver(): boolean {
-    return performance.now() - this.#began > slice_ms
+    return this.#giveWay === undefined ? turns.isOver(this.#began) : performance.now() - this.#began > slice_ms
   }
 
   /** Lets others work, then begins the next slice. */
   async next(): Promise<void> {
-    await this.#giveWay()
+    await (this.#giveWay?.() ?? turns.next())
     this.#began = performance.now()
   }
 }
