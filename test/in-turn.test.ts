@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { InTurn } from '../src/in-turn.js'
+import { InTurn, SharedTurns } from '../src/in-turn.js'
 
 /** Work that ends when it is told to. */
 function held(): { readonly work: () => Promise<void>; readonly end: () => void; readonly fail: () => void } {
@@ -64,4 +64,36 @@ test('a failure that nobody waits for is not swallowed', async (t) => {
   await turns.run(async () => {})
   await new Promise(setImmediate)
   t.match(heard, [{ message: 'nobody waits' }])
+})
+
+test('work is shared by those who ask for it before it begins, and nobody gets what is older than the question', async (t) => {
+  const [first, second] = [held(), held()]
+  const left = [first, second]
+  let begun = 0
+  const turns = new SharedTurns(async () => {
+    begun += 1
+    await left.shift()?.work()
+    return begun
+  })
+  const early = [turns.shared(), turns.shared()]
+  await new Promise(setImmediate)
+  const late = [turns.shared(), turns.shared()]
+  t.equal(begun, 1)
+  first.end()
+  t.same(await Promise.all(early), [1, 1])
+  await new Promise(setImmediate)
+  t.equal(begun, 2)
+  second.fail()
+  for (const each of late) await t.rejects(each, { message: 'it failed' })
+  t.equal(await turns.shared(), 3)
+})
+
+test('who asks behind other work does not share what begins before it', async (t) => {
+  const order: string[] = []
+  const turns = new SharedTurns(async () => order.push('shared'))
+  await Promise.all([
+    ...[turns.shared(), turns.shared(), turns.alone(async () => order.push('alone'))],
+    ...[turns.shared(), turns.shared()],
+  ])
+  t.same(order, ['shared', 'alone', 'shared'])
 })

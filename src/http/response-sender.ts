@@ -68,8 +68,9 @@ export class ResponseSender implements PendingResponse {
     if (!this.#parts.life.take(step.respond)) return
     const { kind } = this.#parts.head.target
     const isOfOperators = kinds[kind].isManagement && !kinds[kind].describesBroker
-    const isCounted = body.length > small_bytes && this.#memory?.isTaken !== true && !isOfOperators
-    if (!isCounted || this.hold(2 * body.length)) this.#queue(response, body)
+    const { isCounted = !isOfOperators } = response
+    const needsMemory = isCounted && body.length > small_bytes && this.#memory?.isTaken !== true
+    if (!needsMemory || this.hold(2 * body.length)) this.#queue(response, body)
     else {
       this.#parts.context.meter.rejected('memory')
       const refusal = overloaded(kind, 'too many large responses are being sent')

@@ -438,6 +438,25 @@ test('a large response holds its memory until its client has taken it; one that 
   await until(async () => statusOf(await talk(get('/v1/large'))) === 200)
 })
 
+test('a large response of the management is given to operators in any case, unless it counts among the others', async (t) => {
+  const body = 'x'.repeat(2 ** 20)
+  const responding = (pattern: string, isCounted?: true) => {
+    const response = { status: 200, body, ...(isCounted && { isCounted }) }
+    return { pattern, anyCase: false, operations: { GET: { use: 'read' as const, prepare: () => ok(() => response) } } }
+  }
+  const management = [responding('/admin/log'), responding('/admin/metrics', true)]
+  const { talk, meter } = await givenFrontEnd(t, { responseMemory_MiB: 1 }, [], { management })
+  t.equal(bodyOf(await talk(get('/admin/log'))), body)
+  const refused = await talk(get('/admin/metrics'))
+  t.equal(statusOf(refused), 503)
+  t.equal(headerOf(refused, 'Retry-After'), '1')
+  t.match(bodyOf(refused), 'too many large responses are being sent')
+  t.same(
+    meter.events.filter((event) => event === 'memory'),
+    ['memory'],
+  )
+})
+
 test('the bytes of requests that are not answered are bounded over all connections', async (t) => {
   const { responses, resource } = held()
   const { connect, talk, meter } = await givenFrontEnd(t, { requestMemory_MiB: 2 }, [resource])

@@ -3,7 +3,8 @@ import { type ProcessPeers, type Shared, type SharedPartOf, sharedPartOf } from 
 import { metricsText } from '../../src/api/management/service-metrics.js'
 import { Peers } from '../../src/broker/services/peers.js'
 import { Measures } from '../../src/observe/measure/measures.js'
-import { noCounts } from '../../src/observe/measure/service-metrics.js'
+import { packed, unpacked } from '../../src/observe/measure/packed-counts.js'
+import { noCounts, type ServiceCount } from '../../src/observe/measure/service-metrics.js'
 import { atOnce } from '../../src/slices.js'
 import { until } from '../until.js'
 import { bodyOf, management, parameters, withoutPeers } from './given.js'
@@ -12,6 +13,8 @@ const responded = {
   ...{ resource: undefined, verb: 'GET', status: 200, request_bytes: 0, response_bytes: 23, duration: 2_000_000n },
   ...{ service: 'acme', servicePath: '/halls' },
 }
+
+const textOf = (counts: readonly ServiceCount[]) => metricsText(atOnce(packed(counts)))
 
 test('metrics are shown by service and subservice with their sums, without those that are zero', async (t) => {
   const { send, requests } = management()
@@ -37,7 +40,7 @@ test('metrics are shown by service and subservice with their sums, without those
 
 test('what had no room for a name of its own is in the overall sum', async (t) => {
   const count = { ...noCounts(), transactions: 1, service: undefined, subservice: undefined }
-  t.same(JSON.parse(atOnce(metricsText([count]))), {
+  t.same(JSON.parse(atOnce(textOf([count]))), {
     services: {},
     sum: { subservs: {}, sum: { incomingTransactions: 1 } },
   })
@@ -46,8 +49,8 @@ test('what had no room for a name of its own is in the overall sum', async (t) =
 test('others wait only for the metrics of one subservice', (t) => {
   const count = { ...noCounts(), transactions: 1 }
   const pairs = Array.from({ length: 1000 }, (_, at) => ({ ...count, service: `s${at}`, subservice: `p${at % 100}` }))
-  t.equal([...metricsText(pairs)].length, 1000 + 1000 + 100, 'added up, then shown by service, and together')
-  t.match(JSON.parse(atOnce(metricsText(pairs))), {
+  t.equal([...textOf(pairs)].length, 1000 + 1000 + 100, 'added up, then shown by service, and together')
+  t.match(JSON.parse(atOnce(textOf(pairs))), {
     services: { s7: { subservs: { p7: { incomingTransactions: 1 } }, sum: { incomingTransactions: 1 } } },
     sum: { subservs: { p7: { incomingTransactions: 10 } }, sum: { incomingTransactions: 1000 } },
   })
@@ -135,8 +138,82 @@ test('this front end is asked before the call returns', async (t) => {
   measures.services.record(responded)
   const gathered = gather('services', { reset: true })
   measures.services.record(responded)
-  t.match(await gathered, [[{ transactions: 1 }]])
+  t.match((await gathered).flat().flatMap(unpacked), [{ transactions: 1 }])
   t.match(measures.services.take(false), [{ transactions: 1 }])
+})
+
+/** Metrics of a front end whose gatherings are counted, and take until they are let go on. */
+function gathered() {
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const response = sharedPartOf(measures)
+  const counted = { gatherings: 0, goOn: () => {} }
+  const peers: ProcessPeers = {
+    gather: async (name, request) => {
+      counted.gatherings += 1
+      const part = await response(name, request)
+      await new Promise<void>((resolve) => {
+        counted.goOn = resolve
+      })
+      return [part]
+    },
+  }
+  const { send, requests } = management({ measures, peers })
+  const transactions = async (reset = 'false') =>
+    Object(bodyOf(await send('GET', '/admin/metrics', parameters(['reset', reset])))).sum.sum.incomingTransactions
+  return { counted, requests, transactions }
+}
+
+test('metrics are gathered once for all who ask before that begins, and again for those who ask meanwhile', async (t) => {
+  const { counted, requests, transactions } = gathered()
+  requests.responded(responded)
+  const first = Array.from({ length: 10 }, () => transactions())
+  await until(() => counted.gatherings === 1)
+  await new Promise(setImmediate)
+  requests.responded(responded)
+  const later = Array.from({ length: 10 }, () => transactions())
+  await new Promise(setImmediate)
+  t.equal(counted.gatherings, 1, 'one at a time')
+  counted.goOn()
+  t.same(new Set(await Promise.all(first)), new Set([1]))
+  await until(() => counted.gatherings === 2)
+  await new Promise(setImmediate)
+  counted.goOn()
+  t.same(new Set(await Promise.all(later)), new Set([2]), 'with what was counted before they asked')
+})
+
+test('each reset takes what is there, and who asks behind it sees nothing of that', async (t) => {
+  const { counted, requests, transactions } = gathered()
+  requests.responded(responded)
+  const all = [transactions(), transactions('true'), transactions(), transactions('true')]
+  for (let gathering = 1; gathering <= 4; gathering += 1) {
+    await until(() => counted.gatherings === gathering)
+    await new Promise(setImmediate)
+    counted.goOn()
+  }
+  t.same(await Promise.all(all), [1, 1, undefined, undefined])
+})
+
+test('a long text counts in the memory of large responses, unless it is the last of what was reset', async (t) => {
+  const { send, requests } = management()
+  requests.responded(responded)
+  t.match(await send('GET', '/admin/metrics'), { isCounted: true })
+  t.match(await send('GET', '/admin/metrics', parameters(['reset', 'true'])), { isCounted: false })
+})
+
+test('long texts are sent in a turn of the event loop each', async (t) => {
+  const { send, requests } = management()
+  for (let at = 0; at < 1000; at += 1) requests.responded({ ...responded, servicePath: `/halls/h${at}` })
+  const sent: number[] = []
+  let turn = 0
+  const all = Promise.all(
+    Array.from({ length: 10 }, async () => {
+      await send('GET', '/admin/metrics')
+      sent.push(turn)
+    }),
+  )
+  for (; sent.length < 10; turn += 1) await new Promise(setImmediate)
+  await all
+  t.equal(new Set(sent).size, 10)
 })
 
 test('with -disableMetrics nothing is recorded, and asking is an error', async (t) => {

@@ -1,6 +1,8 @@
 import { test } from 'tap'
+import { packed, unpacked } from '../../src/observe/measure/packed-counts.js'
 import type { CompletedRequest } from '../../src/observe/measure/requests.js'
 import { ServiceMetrics } from '../../src/observe/measure/service-metrics.js'
+import { atOnce } from '../../src/slices.js'
 
 function request(service: string | undefined, servicePath: string | undefined, status = 200): CompletedRequest {
   return {
@@ -69,9 +71,21 @@ test('taking with a reset leaves nothing, and what was taken does not change any
   metrics.record(request('acme', '/'))
   metrics.record(request('acme', '/'))
   t.match(taken, [{ transactions: 1 }])
-  const shown = metrics.take(false)
+  const shown = atOnce(packed(metrics.take(false)))
   metrics.record(request('acme', '/'))
-  t.match(shown, [{ transactions: 2 }])
+  t.match(shown.flatMap(unpacked), [{ transactions: 2 }])
+})
+
+test('what is packed for another thread arrives there as it was, in pieces', async (t) => {
+  const metrics = new ServiceMetrics()
+  for (let n = 0; n < 10_005; n += 1) metrics.record(request(`s${n % 7}`, n % 3 === 0 ? '/' : `/p${n}/q`, n % 500))
+  metrics.sent({ service: 's1', servicePath: '/', request_bytes: 7, response_bytes: 8, failed: true })
+  const counts = metrics.take(false)
+  const pieces = structuredClone(atOnce(packed(counts)))
+  t.ok(pieces.length > 50, `${pieces.length} pieces`)
+  t.same(pieces.flatMap(unpacked), counts)
+  t.same([...packed(counts)].length, pieces.length, 'one in each step')
+  t.same(atOnce(packed([])), [])
 })
 
 test('beyond the limit requests count without a name', async (t) => {

@@ -4,14 +4,16 @@ import type { RegistrationCalls } from '../../broker/providers/provider-request.
 import type { Broker } from '../../broker/services/broker.js'
 import type { ClusterService } from '../../broker/services/cluster-status.js'
 import type { BackupService, RegistryService } from '../../broker/services/services.js'
+import { SharedTurns } from '../../in-turn.js'
 import type { RegistrationId } from '../../model/registration/registration.js'
 import type { RegistrationIndex } from '../../model/registration/registration-index.js'
 import type { ActiveAlarm, AlarmCounts } from '../../observe/log/alarms.js'
 import { type Facts, type Log, lineContextOf } from '../../observe/log/log.js'
 import type { Measures } from '../../observe/measure/measures.js'
-import type { ServiceCount } from '../../observe/measure/service-metrics.js'
+import { type PackedCounts, packed } from '../../observe/measure/packed-counts.js'
 import type { SlowRequest } from '../../observe/measure/slow-requests.js'
 import { ok } from '../../result.js'
+import { inSlices } from '../../slices.js'
 
 /** The services of the management interface of one front end. */
 export interface ManagementParts {
@@ -73,7 +75,7 @@ export function changeLog(log: Log, request: ApiRequest): (message: string, fact
 /** Requests of front ends to each other, for what is not in shared memory. */
 export interface Shared {
   /** Metrics by service, and whether they are to be reset in the same step [management 6.2]. */
-  readonly services: { readonly request: { readonly reset: boolean }; readonly part: readonly ServiceCount[] }
+  readonly services: { readonly request: { readonly reset: boolean }; readonly part: readonly PackedCounts[] }
   /** The last slow requests of each. */
   readonly slow: { readonly request: undefined; readonly part: readonly SlowRequest[] }
   /** The metrics of the process as Prometheus text: from the main thread only, so that they never jump [management 7]. */
@@ -97,7 +99,7 @@ export type SharedPartOf = <Name extends SharedName>(
 export interface ProcessPeers {
   /**
    * One part per front end that answered in time. This front end is asked before the call returns, so that what it
-   * counts afterwards is in no part. `late` gets each part that comes after the call has returned.
+   * counts after a reset is in no part. `late` gets each part that comes after the call has returned.
    */
   gather<Name extends SharedName>(
     name: Name,
@@ -119,8 +121,9 @@ export function sharedPartOf(
   measures: Measures,
   { alarms = () => ({}), activeAlarms = () => [], calls = () => [], process = async () => '' }: ProcessParts = {},
 ): SharedPartOf {
+  const shown = new SharedTurns(() => inSlices(packed(measures.services.take(false))))
   const parts: { readonly [Name in SharedName]: (request: Shared[Name]['request']) => SharedPart<Name> } = {
-    services: ({ reset }) => measures.services.take(reset),
+    services: ({ reset }) => (reset ? inSlices(packed(measures.services.take(true))) : shown.shared()),
     slow: () => measures.slow.all,
     process,
     alarms,

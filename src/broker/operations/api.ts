@@ -95,6 +95,8 @@ export interface ApiResponse {
   readonly headers?: Readonly<Record<string, string>>
   /** The codes of the errors in the body, one for each failed part; absent: that of HTTP. */
   readonly errors?: readonly string[]
+  /** Counts in the memory of large responses although it is of the management: clients choose how long it is, and everybody may ask for it. */
+  readonly isCounted?: boolean
 }
 
 /** The work of a request whose payload has passed its checks and which has been counted [management 4.3]. */

@@ -1,7 +1,7 @@
 import { ownText } from '../log/secrets.js'
 import type { CompletedRequest } from './requests.js'
 
-/** The counts of one service and subservice; plain data, so that front ends can exchange them [management 6.2]. */
+/** The counts of one service and subservice [management 6.2]. */
 export interface ServiceCount extends Sums {
   /** Both undefined for requests beyond the limit of services: they count in the overall sum only. */
   readonly service: string | undefined
@@ -22,7 +22,8 @@ export interface Sums {
   sentErrors: number
 }
 
-const figureNames = [
+/** The figures of the counts, in the order in which threads exchange them. */
+export const figureNames = [
   ...(['transactions', 'request_bytes', 'response_bytes', 'errors', 'duration_ns'] as const),
   ...(['sent', 'sent_bytes', 'sentResponse_bytes', 'sentErrors'] as const),
 ] satisfies readonly (keyof Sums)[]
@@ -81,12 +82,13 @@ export class ServiceMetrics {
     if (failed) count.sentErrors += 1
   }
 
-  /** Gives the counts and, if `reset`, clears them in the same step. */
+  /** The counts as they are now; they go on counting, unless they are cleared in the same step by `reset`. */
   take(reset: boolean): readonly ServiceCount[] {
-    if (!reset) return Array.from(this.#counts.values(), (count) => ({ ...count }))
     const counts = [...this.#counts.values()]
-    this.#counts = new Map()
-    this.#known = new Map()
+    if (reset) {
+      this.#counts = new Map()
+      this.#known = new Map()
+    }
     return counts
   }
 
