@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { BodyStream } from '../broker/operations/api.js'
+import { small_bytes } from './connection-limits.js'
 import type { ClientConnection } from './connections.js'
 
 export interface RenderedResponse {
@@ -146,10 +147,10 @@ export class LastResponseWriter implements ResponseWriter {
 
 /**
  * Node puts head and body together as one text in UTF-8, which would change a correlator beyond ASCII: with the body as
- * bytes the head stays as it came.
+ * bytes the head stays as it came. For a large body that takes several times as long, and three times its memory.
  */
 function encoded([, correlator = '']: readonly string[], body: string): string | Buffer {
-  return /[\x80-\xff]/.test(correlator) ? Buffer.from(body) : body
+  return body.length > small_bytes || /[\x80-\xff]/.test(correlator) ? Buffer.from(body) : body
 }
 
 /** A response that is written at the end of a turn. It catches its own faults: one thrown here would end the process. */
