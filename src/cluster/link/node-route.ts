@@ -3,13 +3,18 @@ import type { MailboxRefusal, Posted } from '../../partition/mailbox/batch.js'
 import type { Command, FailedReply } from '../../partition/turn/commands.js'
 import { err, ok } from '../../result.js'
 import type { FencingToken } from '../../threads/shared-memory/partition-position.js'
-import type { BatchRoute, CommandOutcome, OutcomePart, SentOutcome } from './batch-route.js'
+import {
+  type BatchRoute,
+  type CommandOutcome,
+  type OutcomePart,
+  OutcomeParts,
+  type SentOutcome,
+} from './batch-route.js'
 import { malformed } from './byte-frame.js'
 import { commandsBody, parseLaterOutcomesBody, parseOutcomesBody } from './command-batch.js'
 import { DeferredBatches } from './deferred-batches.js'
 import { batchesPipelined, batchMost_bytes, linkHeaders, parseEpoch, parseLast, parseOwner } from './link-protocol.js'
 import type { LinkResponse, NodeConnection } from './node-connection.js'
-import { OutcomeParts } from './outcome-parts.js'
 import { RemoteClock } from './remote-clock.js'
 
 export interface NodeRouteParts {
