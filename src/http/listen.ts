@@ -182,8 +182,10 @@ export function createTlsServer(options: ServerOptions, serve: RequestListener):
   return server
 }
 
-/** Takes over when handshakes begin, which Node does with each socket that it has accepted. Gives what begins one. */
-export function takeHandshakes(server: TlsServer): (socket: Socket) => void {
+/**
+ * Takes over what Node does with each socket that a server has accepted: it begins a TLS handshake, or has requests parsed. Gives what does so.
+ */
+export function takeConnections(server: Server): (socket: Socket) => void {
   const begin = server.listeners('connection')
   server.removeAllListeners('connection')
   return (socket) => {

@@ -17,7 +17,7 @@ import { Application } from './application.js'
 import { ConnectionTable, type TableLimits } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
 import { announcedBody, correlatorOf, single } from './headers.js'
-import { createTlsServer, type Tls, takeHandshakes } from './listen.js'
+import { createTlsServer, type Tls, takeConnections } from './listen.js'
 import { MalformedInput, type RefusedBytes } from './malformed.js'
 import { HttpRequest } from './request.js'
 import type { ServerContext } from './request-context.js'
@@ -134,7 +134,7 @@ export class Listener {
   }
 
   #watchConnections(): void {
-    const begin = this.server instanceof TlsServer ? takeHandshakes(this.server) : undefined
+    const begin = this.server instanceof TlsServer ? takeConnections(this.server) : undefined
     this.server.on('connection', (socket: Socket) => {
       if (!this.#connections.admit(socket)) return
       if (begin === undefined) this.#connections.open(socket)

@@ -147,6 +147,37 @@ test('without a token nothing else is learnt, and what follows a refusal is not 
   t.equal(node.taken.length, 0)
 })
 
+test('whoever shows no token is refused at the first head, and nothing that follows is parsed', async (t) => {
+  const node = await GivenNode.start(t)
+  let parsed = 0
+  for (const event of ['request', 'checkContinue', 'checkExpectation', 'clientError', 'connect', 'upgrade']) {
+    node.listener.server.on(event, () => {
+      parsed += 1
+    })
+  }
+  const chunked = 'POST /cluster/v1/positions HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const expecting = 'GET /cluster/v1/clock HTTP/1.1\r\nHost: b\r\nExpect: all\r\n\r\n'
+  const cases: readonly (readonly [string, string, string])[] = [
+    ['a body in chunks', chunked, '1\r\na\r\n'],
+    ['a body in chunks that are large', chunked, `10000\r\n${'a'.repeat(65_536)}\r\n`],
+    ['requests', '', 'GET /cluster/v1/clock HTTP/1.1\r\nHost: b\r\n\r\n'],
+    ['requests that expect something', '', expecting],
+    ['a request to switch the protocol', '', expecting.replace('Expect: all', 'Connection: upgrade\r\nUpgrade: x')],
+    ['a tunnel', 'CONNECT b:80 HTTP/1.1\r\nHost: b:80\r\n\r\n', 'x'],
+    ['a head without an end', 'GET / HTTP/1.1\r\n', `x: ${'y'.repeat(1000)}\r\n`],
+  ]
+  for (const [what, head, piece] of cases) {
+    const wire = await Wire.to(t, node)
+    wire.socket.write(head + piece.repeat(Math.ceil(5000 / piece.length)))
+    await until(() => wire.statuses.length > 0)
+    wire.socket.write(piece.repeat(Math.ceil(1_000_000 / piece.length)))
+    await until(() => wire.isClosed)
+    t.same(wire.statuses, ['401'], what)
+  }
+  t.equal(parsed, 0)
+  t.equal(node.taken.length, 0)
+})
+
 test('a request may be cut anywhere into pieces; one that is cut off is not carried out', async (t) => {
   const node = await GivenNode.start(t)
   const bytes = request()
@@ -196,6 +227,58 @@ test('who says nothing, or is slow with a head or a body, is closed', async (t) 
   await until(() => silent.isClosed && slowHead.isClosed && slowBody.isClosed)
   t.equal(node.taken.length, 0)
   t.equal(node.partition.store.entityCount, 0)
+})
+
+test('a caller that is refused and stays is closed', async (t) => {
+  const node = await GivenNode.start(t, 'b', byToken, { head_ms: 300 })
+  const socket = connect({ port: node.port, host: '127.0.0.1', allowHalfOpen: true })
+  const wire = new Wire(t, socket)
+  socket.write(request({ headers: { Authorization: undefined } }))
+  await until(() => wire.isClosed || socket.readableEnded)
+  t.same(wire.statuses, ['401'])
+  await until(() => {
+    // It is noticed by what is sent then.
+    if (!socket.destroyed) socket.write('x')
+    return wire.isClosed
+  })
+  t.pass()
+})
+
+test('what comes together with the head that has the token is served, in its order', async (t) => {
+  const node = await GivenNode.start(t)
+  const bodies = ['1', '2'].map((level) => commandsBody([levelOf('Silo1', level.repeat(200_000))]))
+  const wire = await Wire.to(t, node)
+  const opening = request({ path: '/cluster/v1/partitions/0/opening' })
+  wire.socket.write(Buffer.concat([opening, ...bodies.map((body) => request({ body }))]))
+  await until(() => wire.statuses.length === 3)
+  t.same(wire.statuses, ['200', '200', '200'])
+  const levels = node.taken.map(([command]) => JSON.stringify(command).match(/([12])\1{199999}/)?.[1])
+  t.same(levels, ['1', '2'])
+})
+
+test('an expectation of a node is ignored', async (t) => {
+  const node = await GivenNode.start(t)
+  for (const [at, expectation] of ['100-continue', 'all'].entries()) {
+    const wire = await Wire.to(t, node)
+    const headers = { 'Rigel-Sender': `0.${at}.1`, Expect: expectation }
+    wire.socket.write(request({ path: '/cluster/v1/partitions/0/opening', headers }))
+    await until(() => wire.statuses.length > 0)
+    t.same(wire.statuses, ['200'], expectation)
+  }
+})
+
+test('a node that is refused hears so at once when its body has no length, and what it sends behind is not looked at', async (t) => {
+  const node = await GivenNode.start(t)
+  const wire = await Wire.to(t, node)
+  const headers = { 'Rigel-Cluster': 'd', 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' }
+  wire.socket.write(request({ headers, body: Buffer.from('1\r\na\r\n') }))
+  await until(() => wire.isClosed)
+  t.same(wire.statuses, ['409'])
+  const many = await Wire.to(t, node)
+  many.socket.write(Buffer.concat(Array.from({ length: 50 }, () => request({ headers: { 'Rigel-Cluster': 'd' } }))))
+  await until(() => many.isClosed)
+  t.same(many.statuses, ['409'])
+  t.equal(node.taken.length, 0)
 })
 
 test('connections that have shown nothing make room for newer ones; those of nodes stay', async (t) => {

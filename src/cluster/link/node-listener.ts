@@ -1,8 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import { RefusalLines } from '../../http/client-access.js'
-import { createTlsServer, stopListening } from '../../http/listen.js'
+import { createTlsServer, stopListening, takeConnections } from '../../http/listen.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
+import { awaitFirstHead, type FirstHead } from './first-head.js'
 import { LaterOutcomes } from './later-outcomes.js'
 import { batchesPipelined, batchMost_bytes, linkFormat, linkHeaders, parseLinkTarget } from './link-protocol.js'
 import { type LinkConnection, LinkRequests, type LinkServices, type ListenerResponse } from './link-requests.js'
@@ -29,7 +37,7 @@ export interface LinkLimits {
   readonly connections: number
   /** Of these, the most that have not authenticated yet; one more closes the oldest. */
   readonly unproven: number
-  /** For a TLS handshake, and for the head of a request. */
+  /** For a TLS handshake, and for the head of a request; for the refusal of a caller without a token too. */
   readonly head_ms: number
   /** From the first byte of a request to its last. */
   readonly request_ms: number
@@ -68,7 +76,7 @@ interface Accepted extends LinkConnection {
 
 /**
  * The listener for other nodes of the cluster. Until a caller has shown a certificate of the cluster's authority or a token, it
- * gets little memory and time, and no response but a refusal.
+ * gets little memory and time, and no response but a refusal: Node's parser gets none of its bytes.
  */
 export class NodeListener {
   readonly server: Server
@@ -92,7 +100,10 @@ export class NodeListener {
     this.#requests = new LinkRequests(services, log)
     this.#lines = new RefusalLines(log, 'cluster:link', 'see "Keys and tokens" in docs/cluster.md')
     this.server = newServer(this.#limits, security, (incoming, outgoing) => this.#serve(incoming, outgoing))
-    this.server.on('connection', (socket: Socket) => this.#admit(socket))
+    const parse = security.tls === undefined ? takeConnections(this.server) : undefined
+    this.server.on('connection', (socket: Socket) => {
+      if (this.#admit(socket) && parse !== undefined) this.#awaitToken(socket, parse)
+    })
     this.server.on('tlsClientError', (fault: Error, socket: Socket) => {
       this.#lines.refused(`from ${socket.remoteAddress} without a certificate of the cluster (${fault.message})`)
       socket.destroy()
@@ -109,9 +120,13 @@ export class NodeListener {
     for (const socket of this.#sockets) socket.destroySoon()
   }
 
-  #admit(socket: Socket): void {
+  /** Says whether the connection may go on. */
+  #admit(socket: Socket): boolean {
     // The socket accepts for as long as another thread has it open.
-    if (this.#isClosed) return void socket.destroy()
+    if (this.#isClosed) {
+      socket.destroy()
+      return false
+    }
     const peer = peerOf(socket)
     this.#sockets.add(socket)
     this.#unproven.set(peer, socket)
@@ -119,15 +134,35 @@ export class NodeListener {
       this.#sockets.delete(socket)
       if (this.#unproven.get(peer) === socket) this.#unproven.delete(peer)
     })
-    if (this.#unproven.size <= this.#limits.unproven) return
     const [oldest] = this.#unproven.values()
-    oldest?.destroy()
+    if (this.#unproven.size > this.#limits.unproven) oldest?.destroy()
+    return !socket.destroyed
+  }
+
+  /** Has the requests of a connection parsed when the first one has a token. */
+  #awaitToken(socket: Socket, parse: (socket: Socket) => void): void {
+    awaitFirstHead(socket, {
+      head_bytes,
+      limit_ms: this.#limits.head_ms,
+      serve: parse,
+      refusalOf: (head: FirstHead) => {
+        if (this.#tokens.accepts(head.header('authorization'))) return undefined
+        this.#logRefusal(socket, head.header(linkHeaders.node), tokenNeeded)
+        return lastResponse(tokenNeeded)
+      },
+    })
+  }
+
+  #logRefusal({ remoteAddress }: Socket, node: unknown, { status, text }: ListenerResponse): void {
+    const name = String(node ?? '').slice(0, 64)
+    this.#lines.refused(`from ${remoteAddress} (${printable.test(name) ? name : 'no node'}), with ${status}: ${text}`)
   }
 
   #serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const connection = this.#connectionOf(incoming.socket)
     if (connection.isClosing) {
-      incoming.resume()
+      // The response to the refused request closes the connection.
+      incoming.socket.pause()
       return
     }
     const refusal = this.#refusalOf(incoming)
@@ -160,9 +195,7 @@ export class NodeListener {
   /** Why the head of a request is refused. A caller without a token learns nothing else. */
   #refusalOf({ headers, method, url }: IncomingMessage): ListenerResponse | undefined {
     const { cluster, node } = this.#parts.self
-    if (!this.#tokens.accepts(headers.authorization)) {
-      return refusal(401, 'a token of the cluster is needed: give all nodes the same -clusterTokenFile')
-    }
+    if (!this.#tokens.accepts(headers.authorization)) return tokenNeeded
     const of = headers[linkHeaders.cluster]
     if (of !== cluster) return refusal(409, `this is node ${node} of cluster ${cluster}, not of ${String(of)}`)
     const format = headers[linkHeaders.format]
@@ -180,14 +213,15 @@ export class NodeListener {
   }
 
   #refuse(connection: Accepted, incoming: IncomingMessage, outgoing: ServerResponse, refusal: ListenerResponse): void {
+    const { socket, headers } = incoming
     connection.isClosing = true
-    const node = String(incoming.headers[linkHeaders.node] ?? 'no node').slice(0, 64)
-    this.#lines.refused(`from ${incoming.socket.remoteAddress} (${node}), with ${refusal.status}: ${refusal.text}`)
+    this.#logRefusal(socket, headers[linkHeaders.node], refusal)
     const respond = (): void => {
       outgoing.shouldKeepAlive = false
       send(outgoing, refusal)
     }
-    if (Number(incoming.headers['content-length'] ?? 0) > drained_bytes) respond()
+    const isLong = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > drained_bytes
+    if (isLong) respond()
     else incoming.resume().once('end', respond)
   }
 
@@ -281,6 +315,9 @@ function newServer(
   server.timeout = idle_ms
   server.maxConnections = connections
   server.maxHeadersCount = headersMost
+  // No node expects anything: a request that does is checked as all others are.
+  server.on('checkContinue', serve)
+  server.on('checkExpectation', serve)
   return server
 }
 
@@ -292,8 +329,26 @@ function refusal(status: number, text: string): ListenerResponse {
   return { status, text }
 }
 
+const tokenNeeded = refusal(401, 'a token of the cluster is needed: give all nodes the same -clusterTokenFile')
+
+/** What may stand in a line of the log. */
+const printable = /^[\x20-\x7e]+$/
+
+/** The bytes of a refusal without Node's server. */
+function lastResponse({ status, text }: ListenerResponse): string {
+  const body = refusalBody(text)
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: ${contentType}`
+  return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+}
+
+const contentType = 'application/octet-stream'
+
+function refusalBody(text: string | undefined): string {
+  return JSON.stringify({ error: text })
+}
+
 function send(outgoing: ServerResponse, { status, text, bytes }: ListenerResponse): void {
-  const body = bytes ?? Buffer.from(JSON.stringify({ error: text }))
-  const type = { 'Content-Length': body.length, 'Content-Type': 'application/octet-stream' }
+  const body = bytes ?? Buffer.from(refusalBody(text))
+  const type = { 'Content-Length': body.length, 'Content-Type': contentType }
   outgoing.writeHead(status, { ...type, [linkHeaders.clock]: ownClock() }).end(body)
 }
