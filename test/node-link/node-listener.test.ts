@@ -463,6 +463,21 @@ test('by certificates: who shows none of the authority gets no connection; who d
   t.same(plain.statuses, [], 'without TLS')
 })
 
+test('by certificates: a handshake begins with the first bytes of its caller, who has a limited time for them', async (t) => {
+  const authority = new Authority()
+  const its = authority.signed(['127.0.0.1'])
+  const node = await GivenNode.start(t, 'b', { tls: { ...its, ca: authority.ca }, tokens: [] }, { head_ms: 300 })
+  let failed = 0
+  node.listener.server.on('tlsClientError', () => {
+    failed += 1
+  })
+  const silent = await Wire.to(t, node)
+  const slow = await Wire.to(t, node)
+  slow.socket.write(Buffer.from('\x16\x03\x01\x00\xa5', 'latin1'))
+  await until(() => silent.isClosed && slow.isClosed)
+  t.equal(failed, 1, 'that of the caller who has begun')
+})
+
 test('a node that closes its listener drops its connections', async (t) => {
   const node = await GivenNode.start(t)
   const wire = await Wire.to(t, node)

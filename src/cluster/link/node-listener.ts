@@ -8,7 +8,8 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { RefusalLines } from '../../http/client-access.js'
-import { createTlsServer, stopListening, takeConnections } from '../../http/listen.js'
+import { InputTurns } from '../../http/held-requests.js'
+import { beginWhenHeard, createTlsServer, stopListening, takeConnections } from '../../http/listen.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import { awaitFirstHead, type FirstHead } from './first-head.js'
 import { LaterOutcomes } from './later-outcomes.js'
@@ -89,6 +90,8 @@ export class NodeListener {
   readonly #sockets = new Set<Socket>()
   /** By remote address and port, the oldest first. */
   readonly #unproven = new Map<string, Socket>()
+  /** Shares each turn of the event loop between the TLS handshakes of callers; there are no responses to flush. */
+  readonly #turns = new InputTurns(() => {})
   #held_bytes = 0
   #isClosed = false
 
@@ -100,9 +103,11 @@ export class NodeListener {
     this.#requests = new LinkRequests(services, log)
     this.#lines = new RefusalLines(log, 'cluster:link', 'see "Keys and tokens" in docs/cluster.md')
     this.server = newServer(this.#limits, security, (incoming, outgoing) => this.#serve(incoming, outgoing))
-    const parse = security.tls === undefined ? takeConnections(this.server) : undefined
+    const begin = takeConnections(this.server)
     this.server.on('connection', (socket: Socket) => {
-      if (this.#admit(socket) && parse !== undefined) this.#awaitToken(socket, parse)
+      if (!this.#admit(socket)) return
+      if (security.tls === undefined) this.#awaitToken(socket, begin)
+      else this.#awaitHandshake(socket, begin)
     })
     this.server.on('tlsClientError', (fault: Error, socket: Socket) => {
       this.#lines.refused(`from ${socket.remoteAddress} without a certificate of the cluster (${fault.message})`)
@@ -150,6 +155,18 @@ export class NodeListener {
         this.#logRefusal(socket, head.header(linkHeaders.node), tokenNeeded)
         return lastResponse(tokenNeeded)
       },
+    })
+  }
+
+  /** Node limits the time of a handshake from when that begins. */
+  #awaitHandshake(socket: Socket, begin: (socket: Socket) => void): void {
+    const limit = setTimeout(() => socket.destroy(), this.#limits.head_ms)
+    const noLimit = (): void => clearTimeout(limit)
+    socket.once('close', noLimit)
+    beginWhenHeard(socket, this.#turns, () => {
+      socket.off('close', noLimit)
+      noLimit()
+      begin(socket)
     })
   }
 
