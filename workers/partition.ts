@@ -2,6 +2,7 @@ import { rawUpdateInterpreter } from '../src/api/ngsi1/raw-update.js'
 import { rawBatchInterpreter } from '../src/api/ngsi2/raw-batch.js'
 import { rawWriteInterpreter } from '../src/api/ngsi2/single-write.js'
 import { rawId } from '../src/broker/services/raw-replies.js'
+import { StorageFull } from '../src/faults.js'
 import { unpackedWithClocks } from '../src/model/subscription/clocks.js'
 import type { SubscriptionInForce } from '../src/model/subscription/subscription.js'
 import { errorFacts, type Log } from '../src/observe/log/log.js'
@@ -18,10 +19,11 @@ import {
 import { Inbox } from '../src/partition/mailbox/inbox.js'
 import { partitionReplica } from '../src/partition/replica/partition-replica.js'
 import type { Interpreter } from '../src/partition/turn/commands.js'
+import { err, ok, type Result } from '../src/result.js'
 import { matcherMaker } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type SharedMemory, type ThreadPorts } from '../src/runtime/tasks.js'
 import { ClusterLog } from '../src/storage/etcd/cluster-log.js'
-import type { PinnedCommit, PinPurpose } from '../src/storage/records/store.js'
+import type { PinFailure, PinnedCommit, PinPurpose } from '../src/storage/records/store.js'
 import { Memtable } from '../src/storage/store/memtable.js'
 import { endThread, PartitionStore } from '../src/storage/store/partition-store.js'
 import { linkOver } from '../src/threads/calls/link.js'
@@ -127,7 +129,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     pin: async (purpose, gate) => {
       const commit = pinned(store, purpose, log)
       // The turns go on when all partitions have pinned, when one cannot, or after the time limit.
-      if (commit !== undefined && gate !== undefined) new PinGate(gate.memory).wait(gate.limit_ms)
+      if (commit.ok && gate !== undefined) new PinGate(gate.memory).wait(gate.limit_ms)
       return commit
     },
     unpin: async (purpose) => store.unpin(purpose),
@@ -217,12 +219,13 @@ function watchSizes(store: PartitionStore, meter: StorageMeter): () => void {
   return () => clearInterval(timer)
 }
 
-/** Pins the last commit; undefined when its file cannot be read. */
-function pinned(store: PartitionStore, purpose: PinPurpose, log: Log): PinnedCommit | undefined {
+/** Pins the last commit; refuses when its file cannot be read, or when it lacks turns for which the disk has no room. */
+function pinned(store: PartitionStore, purpose: PinPurpose, log: Log): Result<PinnedCommit, PinFailure> {
   try {
-    return store.pin(purpose)
+    return ok(store.pin(purpose))
   } catch (fault) {
+    if (fault instanceof StorageFull) return err('notApplied')
     log.error(`storage:${purpose}`, 'the file of the partition cannot be copied', errorFacts(fault))
-    return undefined
+    return err('unreadable')
   }
 }

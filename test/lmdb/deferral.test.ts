@@ -152,6 +152,21 @@ test('what was published stays while LMDB cannot be written, and nothing is take
   t.end()
 })
 
+test('a backup is refused while LMDB cannot have what was acknowledged, and a node that has the log is sent what there is', (t) => {
+  const deferring = opened(t)
+  const { store } = deferring
+  const before = store.pin('transfer').applied
+  deferring.take([silo('S1', '1')])
+  deferring.isFull = true
+  t.throws(() => store.pin('backup'), { name: 'StorageFull' })
+  t.notOk(store.unpin('backup'))
+  t.equal(store.pin('transfer').applied, before)
+  deferring.isFull = false
+  t.equal(store.pin('backup').applied, store.wal.last)
+  t.equal(store.pin('transfer').applied, store.wal.last)
+  t.end()
+})
+
 test('a query is refused while the last updates cannot be written to LMDB, and a single id is read nevertheless', async (t) => {
   const deferring = opened(t)
   const { reader, store, memtable, versions } = deferring

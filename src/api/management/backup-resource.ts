@@ -28,6 +28,10 @@ const refusals: Readonly<Record<BackupRefusal['kind'], ApiResponse>> = {
     'whether this node has all that was acknowledged is not known, since the owner of a partition did not confirm in time: try again when the nodes reach each other and etcd',
   ),
   unreadable: shortForm(503, 'a file of the data folder cannot be read: the log says which and why'),
+  notApplied: shortForm(
+    503,
+    'storage full: the disk has no room for the last updates, which a backup would lack: make room and try again',
+  ),
   notTogether: shortForm(503, 'the partitions did not stand still together in time: try again when less is under way'),
 }
 

@@ -39,6 +39,7 @@ const reasons: Readonly<Record<BackupRefusal['kind'], string>> = {
   notConfirmed: 'the owner of a partition did not confirm in time what was acknowledged',
   notTogether: 'the partitions did not stand still together',
   unreadable: 'a file of the data folder cannot be read, see the line before',
+  notApplied: 'the disk has no room for the last updates of a partition, which are only in its log',
 }
 
 /** Keeps the data of one moment while it is copied. */

@@ -11,7 +11,7 @@ import {
   partitionOperations,
 } from '../../partition/mailbox/batch.js'
 import { err, ok, type Result } from '../../result.js'
-import type { PinnedFile } from '../../storage/records/store.js'
+import type { PinFailure, PinnedFile } from '../../storage/records/store.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
 import { LinkedThread } from '../../threads/calls/linked-thread.js'
 import { methodsOf } from '../../threads/calls/service.js'
@@ -58,8 +58,8 @@ export interface PinnedPartitions {
   release(): Promise<boolean>
 }
 
-/** Why commits are not kept: a partition did not arrive in time, or its file cannot be read. */
-export type PinRefusal = 'notTogether' | 'unreadable'
+/** Why commits are not kept: a partition did not arrive in time, or could not pin its commit. */
+export type PinRefusal = 'notTogether' | PinFailure
 
 /** How long a partition may take to answer, and how long all partitions may pause until the last one has arrived. */
 const able_ms = 2000
@@ -173,7 +173,7 @@ export class Partitions<Task extends object> {
   /**
    * Has every partition keep its last commit for a copy of its file. All of them do so at one moment, in which
    * `atMoment` is called and no turn begins: what one keeps was answered before anything that another one does not keep.
-   * Refuses when they did not come together in time, and when a file cannot be read.
+   * Refuses when they did not come together in time, and when one of them cannot pin its commit.
    */
   async pin(atMoment: () => void): Promise<Result<PinnedPartitions, PinRefusal>> {
     const threads = [...this.#threads].sort(([a], [b]) => a - b).map(([, thread]) => thread)
@@ -197,7 +197,7 @@ export class Partitions<Task extends object> {
       const files = come.ok ? await pinning : come
       if (isTogether && files.ok) return ok({ files: files.value, release })
       refusal = files.ok ? 'notTogether' : files.error
-      if (refusal === 'unreadable') break
+      if (refusal !== 'notTogether') break
     }
     // A partition that has not arrived is not waited for: it handles the messages in their order.
     void release()
@@ -209,7 +209,10 @@ export class Partitions<Task extends object> {
     const thread = this.#threads.get(partition)
     if (thread === undefined || this.#draining) return undefined
     return {
-      pin: (purpose) => thread.unlessGone(thread.far.pin(purpose)),
+      pin: async (purpose) => {
+        const commit = await thread.unlessGone(thread.far.pin(purpose))
+        return commit?.ok === true ? commit.value : undefined
+      },
       unpin: async (purpose) => (await thread.unlessGone(thread.far.unpin(purpose))) === true,
     }
   }
@@ -317,8 +320,9 @@ function pinned(
     const limit = setTimeout(() => resolve(err('notTogether')), able_ms)
     const pinning = threads.map(async (thread) => {
       const commit = await thread.far.pin('backup', gate)
-      if (commit === undefined) resolve(err('unreadable'))
-      return commit?.file
+      if (commit.ok) return commit.value.file
+      resolve(commit)
+      return undefined
     })
     Promise.all(pinning)
       .then(

@@ -10,7 +10,7 @@ import type { SetStatus } from '../../model/subscription/terms.js'
 import type { Result } from '../../result.js'
 import type { BackupPoint } from '../../storage/archive/archive.js'
 import type { LogName } from '../../storage/etcd/engine.js'
-import type { PinnedCommit } from '../../storage/records/store.js'
+import type { PinFailure, PinnedCommit } from '../../storage/records/store.js'
 import type { Milliseconds } from '../../time.js'
 import type { Unavailable } from './unavailable.js'
 
@@ -128,7 +128,7 @@ export interface SubscriptionState {
 
 /** Why there is no backup now. */
 export interface BackupRefusal {
-  readonly kind: 'underWay' | 'notConfirmed' | 'notTogether' | 'unreadable'
+  readonly kind: 'underWay' | 'notConfirmed' | 'notTogether' | PinFailure
 }
 
 /** Keeps the data of one moment while a backup copies it: for one backup at a time, as long as it makes progress. */

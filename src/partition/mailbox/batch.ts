@@ -2,7 +2,8 @@ import type { MessagePort } from 'node:worker_threads'
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../../model/subscription/subscription.js'
 import type { TurnCost } from '../../observe/measure/slow-requests.js'
-import type { PinnedCommit, PinPurpose } from '../../storage/records/store.js'
+import type { Result } from '../../result.js'
+import type { PinFailure, PinnedCommit, PinPurpose } from '../../storage/records/store.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
 import type { Operations } from '../../threads/calls/service.js'
 import type { FencingToken } from '../../threads/shared-memory/partition-position.js'
@@ -59,9 +60,9 @@ export interface PartitionOperations {
   unsubscribe(id: SubscriptionId): Promise<NoticeNumber>
   /**
    * Pins the last commit for a copy of the file. If there is a gate, waits at it between turns together with all partitions, and
-   * answers behind it. Undefined when the file cannot be read.
+   * answers behind it, unless the commit cannot be pinned.
    */
-  pin(purpose: PinPurpose, gate?: GateEnd): Promise<PinnedCommit | undefined>
+  pin(purpose: PinPurpose, gate?: GateEnd): Promise<Result<PinnedCommit, PinFailure>>
   /** Releases the pin; says whether it was in place until then. */
   unpin(purpose: PinPurpose): Promise<boolean>
   /** All calls for the metadata log up to this record were made before this one. */

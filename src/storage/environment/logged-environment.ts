@@ -191,9 +191,9 @@ export class LoggedEnvironment {
     this.#taken(this.#applied, this.#noted)
   }
 
+  /** Pins the last commit, which has what was applied until now. */
   pin(purpose: PinPurpose): PinnedCommit {
     this.unpin(purpose)
-    this.#applyPublished()
     const pin = new FilePin(this.#parts.path, this.#checkpoints.root)
     this.#pins.set(purpose, pin)
     return { file: pin.file, applied: this.#noted }

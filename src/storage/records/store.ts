@@ -49,9 +49,15 @@ export interface PinnedCommit {
   readonly applied: LogSequence
 }
 
+/** Why the last commit is not pinned: its file cannot be read, or it lacks turns that were acknowledged. */
+export type PinFailure = 'unreadable' | 'notApplied'
+
 /** Pins the last commit of an environment for its file to be copied, one per purpose. Only between two turns. */
 export interface Pins {
-  /** Pins the last commit, in place of an earlier pin of the same purpose. Throws when the file cannot be read. */
+  /**
+   * Pins the last commit, in place of an earlier pin of the same purpose. Throws when the file cannot be read, and `StorageFull` for a backup
+   * when turns that were acknowledged cannot be applied.
+   */
   pin(purpose: PinPurpose): PinnedCommit
   /** Releases a pin; says whether there was one. */
   unpin(purpose: PinPurpose): boolean

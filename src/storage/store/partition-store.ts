@@ -21,7 +21,7 @@ import {
 import type { LoggedParts } from '../environment/logged-environment.js'
 import { entityOf, missing, numberOf } from '../records/damage.js'
 import { idInPath, type Key, recordKey } from '../records/keys.js'
-import { type Expired, entityName, type TurnChanges } from '../records/store.js'
+import { type Expired, entityName, type PinnedCommit, type PinPurpose, type TurnChanges } from '../records/store.js'
 import {
   decodeTurnRecord,
   type EntityWrite,
@@ -198,6 +198,13 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     } catch (fault) {
       throw faultOf(fault, this.path)
     }
+  }
+
+  /** A backup has no log beside it, so it needs everything. A node that fetches a snapshot reads what is missing in it from the log. */
+  override pin(purpose: PinPurpose): PinnedCommit {
+    if (purpose === 'backup') this.#applyNow()
+    else this.applyPublished()
+    return super.pin(purpose)
   }
 
   override follow(
