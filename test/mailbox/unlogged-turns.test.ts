@@ -1,54 +1,19 @@
 import { type Test, test } from 'tap'
-import { Measures } from '../../src/observe/measure/measures.js'
-import { TurnRunner, TurnTimes } from '../../src/partition/mailbox/turn-runner.js'
-import { partitionReplica } from '../../src/partition/replica/partition-replica.js'
-import type { Command, Reply } from '../../src/partition/turn/commands.js'
-import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
-import { PartitionStore } from '../../src/storage/store/partition-store.js'
-import type { LogSequence } from '../../src/storage/wal/record-log.js'
-import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
-import { Bell } from '../../src/threads/shared-memory/signals.js'
-import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
+import type { Command } from '../../src/partition/turn/commands.js'
+import { command, given } from '../given.js'
 import { ImmediateLog } from '../replica/immediate-log.js'
-import { until } from '../until.js'
+import { OwnedPartition, partitionMemory } from '../replica/owned-partition.js'
 import { stillClock } from './given.js'
 
 /** A partition that this node owns, and the log that it shares with other nodes. */
 async function ownedPartition(t: Test) {
   const log = new ImmediateLog()
-  const link = log.linkOf('a')
-  let wal: ClusterLog | undefined
-  const openLog = (applied: LogSequence): ClusterLog => {
-    wal = new ClusterLog(link, applied)
-    return wal
-  }
-  const store = new PartitionStore(t.testdir(), storeSettings, { openLog })
-  if (wal === undefined) throw new Error('the log was not opened')
-  const position = new PartitionPosition(PartitionPosition.memory())
-  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
-  const parts = { store, interpret: noWords, matcher: matcher(), versions: versions(), log: silentLog }
-  const replica = partitionReplica({
-    ...{ store, wal, node: 'a', versions: parts.versions, position, log: silentLog },
-    ...{ figures: measures.replicas.row(0), owns: () => {}, awaitsOwner: true, notified: () => {} },
-    failed: (fault) => t.fail(String(fault)),
-  })
-  t.teardown(async () => {
-    await replica.close()
-    await store.close()
-  })
-  const runner = new TurnRunner({
-    ...{ ...parts, bell: new Bell(), storage: measures.storage(0), damages: noDamages, ownership: replica },
-    deprecated: { note: () => {} },
-  })
-  const run = (...batch: readonly Command[]): readonly Reply[] => {
-    const replies = runner.run(batch, new TurnTimes())
-    replica.turned()
-    return replies
-  }
-  replica.own()
-  await until(() => replica.isOwner)
+  const owned = new OwnedPartition(t.testdir(), log.linkOf('a'), partitionMemory(), (fault) => t.fail(String(fault)))
+  t.teardown(() => owned.close())
+  await owned.own()
   stillClock(t)
-  return { log, position, replica, run, store, measures }
+  const { position, replica, store, measures } = owned
+  return { log, position, replica, run: owned.run.bind(owned), store, measures }
 }
 
 const appended = command('APPEND', 'Tank1', [given('level', '1')])

@@ -114,6 +114,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
   readonly #large: KnownEntities
   readonly #sizeMax: number
   readonly #publisher: TurnPublisher | undefined
+  readonly #isLogLocal: boolean
   /** Until when turns are applied at once, by `performance.now()`. */
   #atOnceUntil_ms = 0
   #highest: number
@@ -142,6 +143,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     this.#large = new KnownEntities(largeShare * cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
     this.#publisher = deferral && new TurnPublisher(deferral)
+    this.#isLogLocal = openLog === undefined
     this.#highest = highest
     this.recover()
     this.#cache.clear()
@@ -207,11 +209,22 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     return super.pin(purpose)
   }
 
+  /**
+   * Applies what was published first. While that is not possible nothing is noted: LMDB would name a record behind turns that it lacks, and
+   * the next start, which reads the log from there, would leave them out.
+   */
+  override pass(last: LogSequence): void {
+    this.applyPublished()
+    if (this.#publisher?.last === undefined) super.pass(last)
+  }
+
   override follow(
     turns: readonly LogRecord[],
     last: LogSequence,
     committing?: (turns: readonly TurnRecord[]) => void,
   ): readonly TurnRecord[] {
+    // What was published here stands in the log before these turns.
+    this.#applyNow()
     const followed = super.follow(turns, last, committing)
     this.#hasWritten(followed)
     return followed
@@ -231,7 +244,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     if (publication === undefined) this.disk.enterAtOnce({ bytes: bytes.length, changes: changesIn(turn) })
     else this.disk.enter()
     // In a cluster every record waits for etcd, whatever it says.
-    const flush = this.#publisher !== undefined && isOfAcks(turn) ? 'soon' : 'now'
+    const flush = this.#isLogLocal && this.#publisher !== undefined && isOfAcks(turn) ? 'soon' : 'now'
     const appended = this.wal.appendSync(this.wal.last, bytes, flush)
     if (publication === undefined) {
       this.applyOwn(appended, turn, () => {
@@ -266,6 +279,17 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
   applyForReader(): void {
     this.applyPublished()
     this.#atOnceUntil_ms = performance.now() + read_ms
+  }
+
+  /** As of every store. In a cluster the folder alone lacks what could not be applied, which etcd has. */
+  override async close(): Promise<void> {
+    await super.close()
+    const last = this.#publisher?.last
+    if (last === undefined || this.#isLogLocal) return
+    this.#log?.warn(
+      'storage:log',
+      `${this.path} lacks records ${this.applied + 1} to ${last} of its log, which etcd has: the disk is full`,
+    )
   }
 
   /** As `applyPublished`, but throws `StorageFull` when LMDB cannot be written. */
