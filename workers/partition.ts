@@ -50,6 +50,16 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const stopShowing = measures.beats.watch(measures.row)
   const log = workerLog(task.log, measures.switches, number)
   const { logLink, position } = task
+  let opened: PartitionStore | undefined
+  /** Nobody else can have LMDB follow while the thread sleeps until its log answers, which etcd may not do for long. */
+  const asleep = (): void => {
+    measures.beats.beat(measures.row)
+    try {
+      opened?.applyPublished()
+    } catch (fault) {
+      endThread(fault)
+    }
+  }
   let clusterLog: ClusterLog | undefined
   const storageMeter = logLink === undefined ? measures.storage(number) : waitingMeter(measures, number)
   const replicaFigures = position && measures.replicas.row(number)
@@ -62,7 +72,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     openLog:
       logLink &&
       ((applied) => {
-        clusterLog = new ClusterLog(logLink, applied, () => measures.beats.beat(measures.row))
+        clusterLog = new ClusterLog(logLink, applied, asleep, position && new PartitionPosition(position).commitIndex)
         return clusterLog
       }),
     checkpointed: (duration) => {
@@ -72,6 +82,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     writing: writingWatch(measures.beats.writing(measures.row), storageMeter),
     deferral: memtable && { memtable, versions },
   })
+  opened = store
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   versions.invalidateAll()
   // What the thread before has published, LMDB has now.

@@ -56,6 +56,8 @@ export class ImmediateLog {
         return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last }
       case 'campaign':
         return this.#appended(question.expected, () => this.put(node, 'election'))
+      case 'read':
+        return ok(this.records.slice(question.after))
       case 'append':
         return this.#appended(question.expected, () => this.#push(question.bytes))
     }

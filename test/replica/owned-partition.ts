@@ -52,7 +52,7 @@ export class OwnedPartition {
     }
     let wal: ClusterLog | undefined
     const openLog = (applied: LogSequence): ClusterLog => {
-      wal = new ClusterLog(link, applied)
+      wal = new ClusterLog(link, applied, undefined, this.position.commitIndex)
       return wal
     }
     const begun = (): void => {

@@ -111,3 +111,29 @@ test('who was the owner applies what it has published before it follows the next
   await one.store.close()
   await other.close()
 })
+
+test('a thread that takes the place of a dead one has what that one has published, and a new process reads it later', async (t) => {
+  const { log, opened } = around(t)
+  const memory = partitionMemory()
+  const dead = opened('a', memory)
+  await dead.own()
+  dead.run(level('1'))
+  dead.run(level('2'))
+  const shown = log.last
+  dead.isFull = true
+  dead.replica.beat()
+  await dead.die()
+  const next = opened('a', memory)
+  t.equal(levelOf(next), '2', 'at once')
+  t.ok(next.store.applied >= shown)
+  t.ok(next.position.appliedIndex >= shown)
+  t.equal(next.memtable.isApplied, true)
+  await next.own()
+  t.match(next.run(level('3')), [{ kind: 'updated' }])
+  await next.die()
+
+  const fresh = opened('a')
+  t.equal(levelOf(fresh), '2', 'nothing is shown here yet, so nobody waits for the log')
+  await until(() => levelOf(fresh) === '3')
+  await fresh.close()
+})

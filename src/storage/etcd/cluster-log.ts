@@ -10,7 +10,7 @@ import {
 } from './cluster-record.js'
 import { forgotten, recordMax_bytes } from './engine.js'
 import { LogLink, type LogLinkEnd, type LogResponses } from './log-link.js'
-import { type LogView, type ReadRecord, viewBehind } from './log-view.js'
+import { type LogView, type ReadRecord, turnsOf, viewBehind } from './log-view.js'
 
 const noteBegins = 'cluster '
 
@@ -35,6 +35,8 @@ export class ClusterLog implements NotedLog {
   /** The election under which this process owns the log. */
   #epoch = notOwned
   #last: LogSequence
+  /** Up to this record a thread before this one, in the same process, may have shown the log. */
+  readonly #shown: LogSequence
   /** The view of the log before any record was read. */
   readonly view: LogView
   #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
@@ -45,14 +47,17 @@ export class ClusterLog implements NotedLog {
   /**
    * Opens the log for an environment that has applied it up to a sequence, and follows it from there. Throws `DamagedRecord`, with a
    * text for the operator, when the log ends before it, and `BehindLog` where another node may have what is missing.
-   * `sleeps` is called again and again while the thread sleeps until the log has a response.
+   * `sleeps` is called again and again while the thread sleeps until the log has a response. What a thread before it in this process
+   * may have shown, up to the record `shown`, has to be recovered: `records` gives it.
    */
-  constructor(end: LogLinkEnd, applied: LogSequence, sleeps?: () => void) {
+  constructor(end: LogLinkEnd, applied: LogSequence, sleeps?: () => void, shown = 0) {
     this.#end = end
+    this.#shown = shown as LogSequence
     this.#link = new LogLink(end, undefined, sleeps)
     const { first, last } = this.#known(this.#link.askSync({ kind: 'extent' }))
     if (applied > last) throw lostRecords(end, `it ends at record ${last}, and this folder has applied ${applied}`)
-    this.#last = applied
+    if (shown > last) throw lostRecords(end, `it ends at record ${last}, and this process has shown record ${shown}`)
+    this.#last = Math.max(applied, shown) as LogSequence
     // The last applied record names the node that may own the log, unless it was truncated.
     this.view = viewBehind((first !== 0 && first <= applied ? applied - 1 : applied) as LogSequence)
     const lost = forgotten({ first, last })
@@ -130,9 +135,16 @@ export class ClusterLog implements NotedLog {
     throw new DiskFault(`record ${sequence} stands in ${nameOf(this.#end)} and cannot be applied`)
   }
 
-  /** None: `next` reads the records behind the applied ones. */
-  records(): readonly LogRecord[] {
-    return []
+  /**
+   * The turns that a thread before this one may have shown in this process; none in a new process. The memtable of that thread is emptied
+   * when they are applied. `next` reads the records behind them.
+   */
+  *records(after: LogSequence): Iterable<LogRecord> {
+    for (let last = after; last < this.#shown; ) {
+      const read = this.#readSync(last)
+      yield* turnsOf(read.filter(({ sequence }) => sequence <= this.#shown))
+      last = read.at(-1)?.sequence ?? this.#shown
+    }
   }
 
   truncate(upTo: LogSequence): void {
@@ -154,6 +166,18 @@ export class ClusterLog implements NotedLog {
     return new BehindLog(
       `${nameOf(this.#end)} begins at record ${first}, and this folder has applied ${applied}: the next start fetches a snapshot from another node`,
     )
+  }
+
+  /** Some of the records behind one, before the last that stands there. */
+  #readSync(after: LogSequence): readonly ReadRecord[] {
+    const read = this.#known(this.#link.askSync({ kind: 'read', after }))
+    if (!read.ok) {
+      if (read.error.kind === 'unavailable') throw new Error(read.error.reason)
+      throw this.#behind(read.error.first, after)
+    }
+    // The thread of the log is being closed.
+    if (read.value.length === 0) throw this.#givenUp()
+    return this.#decoded(read.value)
   }
 
   #encoded(payload: Uint8Array, kind: ClusterRecordKind = 'turn'): Buffer {

@@ -12,6 +12,8 @@ export type LogQuestion =
   | { readonly kind: 'extent' }
   /** The records behind a sequence, as soon as there are any. */
   | { readonly kind: 'next'; readonly after: LogSequence }
+  /** Records behind a sequence, of which there is at least one. */
+  | { readonly kind: 'read'; readonly after: LogSequence }
   /** Campaigns for the log. */
   | { readonly kind: 'campaign'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
 
@@ -40,6 +42,7 @@ export interface LogResponses {
   readonly append: Appended | 'givenUp'
   readonly extent: Extent | 'givenUp'
   readonly next: Result<readonly LogRecord[], ReadRefusal> | 'givenUp'
+  readonly read: LogResponses['next']
   readonly campaign: Appended | 'givenUp'
 }
 

@@ -140,6 +140,7 @@ export class LogService {
       case 'extent':
         return this.#extent(log)
       case 'next':
+      case 'read':
         return this.#followed.next(log, question.after)
       case 'campaign':
         return this.#elected(log, question.expected, question.metadataVersion)

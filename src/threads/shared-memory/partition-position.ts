@@ -35,7 +35,7 @@ export class PartitionPosition {
     this.#cells = new BigInt64Array(memory)
   }
 
-  /** The last record of the log that every new snapshot shows. */
+  /** The last record of the log that every new read shows, from the memtable or in a snapshot. */
   get appliedIndex(): number {
     return Number(Atomics.load(this.#cells, appliedCell))
   }
@@ -48,7 +48,7 @@ export class PartitionPosition {
 
   /**
    * The last record that owners may show, on whichever node. An owner raises it when a record stands in the log, before any
-   * snapshot can show the record. A replica learns it from the owner, and may show as much itself.
+   * read can show the record. A replica learns it from the owner, and may show as much itself.
    */
   get commitIndex(): number {
     return Math.max(this.#commitIndex, this.appliedIndex)
@@ -118,7 +118,7 @@ export class PartitionPosition {
     return this.isConfirmed() ? last : undefined
   }
 
-  /** Whether new snapshots show everything up to the commitIndex. */
+  /** Whether new reads show everything up to the commitIndex. */
   get isCaughtUp(): boolean {
     return this.appliedIndex >= this.#commitIndex
   }
