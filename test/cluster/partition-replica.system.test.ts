@@ -6,6 +6,7 @@ import { Measures } from '../../src/observe/measure/measures.js'
 import { partitionReplica } from '../../src/partition/replica/partition-replica.js'
 import { readLease_ms } from '../../src/partition/replica/read-lease.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
+import { Memtable } from '../../src/storage/store/memtable.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
@@ -47,10 +48,12 @@ async function startedReplica(t: Test, prefix: string, node: string) {
     wal = new ClusterLog(writer, applied)
     return wal
   }
-  const store = new PartitionStore(join(t.testdirName, node), storeSettings, { openLog })
+  const [memtable, common] = [new Memtable(Memtable.memory()), { versions: versions() }]
+  const deferral = { memtable, ...common }
+  const store = new PartitionStore(join(t.testdirName, node), storeSettings, { openLog, deferral })
   if (wal === undefined) throw new Error('the log was not opened')
   const position = new PartitionPosition(PartitionPosition.memory())
-  const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
+  const parts = { store, interpret: noWords, matcher: matcher(), ...common }
   const subscribed = inForce({ throttling_ms: 3_600_000, attributes: [] })
   parts.matcher.put({ ...subscribed, subscription: { ...subscribed.subscription, id: throttled } })
   const replica = partitionReplica({
@@ -72,7 +75,7 @@ async function startedReplica(t: Test, prefix: string, node: string) {
   const notified = () => lastNotified(subscribed.clock)
   const notices = () => store.lastNotice
   const level = () => store.entities(tenant, root, id('Tank1'))[0]?.attributes[0]?.value
-  return { replica, position, take, level, notified, notices }
+  return { replica, position, take, level, notified, notices, memtable }
 }
 
 const throttled = '5718a2f1c0de00112233aabb' as SubscriptionId
@@ -101,6 +104,8 @@ test('a replica follows its log, and owns it when it is released or taken over',
     return a.position.isConfirmed()
   }
   await until(isConfirmed, 'what it shows is confirmed')
+  a.take('1')
+  t.notOk(a.memtable.isApplied, 'before LMDB has it')
   await until(() => b.level() === '1' && b.position.appliedIndex >= a.position.appliedIndex, 'the other one follows')
   t.notOk(b.position.isConfirmed())
   t.equal(b.notices(), 1, 'with the notice that it has caused')
@@ -108,6 +113,7 @@ test('a replica follows its log, and owns it when it is released or taken over',
   t.equal(b.notified(), a.notified(), 'which moves the clock of its subscription')
 
   a.replica.release()
+  t.ok(a.memtable.isApplied, 'LMDB has all turns of an owner that has released its log')
   t.notOk(a.replica.isOwner)
   t.notOk(a.position.isConfirmed(), 'it shows nothing any more when it has released the log')
   a.replica.turned()

@@ -2,12 +2,21 @@ import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { PlayedLink, SentRecord } from './played-logs.js'
 import type { OwnClocks, TimersOwner } from './played-time.js'
 
+/** What threads of a partition share in a process beside its position. */
+export interface PublishedTurns {
+  readonly memtable: SharedArrayBuffer
+  /** The last turn that was published. */
+  last: LogSequence
+}
+
 /** What a replica of the log is opened with in a node's process. */
 export interface PlayedMemberParts {
   readonly node: string
   readonly folder: string
   readonly process: TimersOwner
   readonly position: SharedArrayBuffer
+  /** What threads of a partition have published in the process, one after the other. */
+  readonly published: PublishedTurns
   /** To its log; made when it is opened. */
   readonly link: PlayedLink
   readonly owns: (epoch: LogSequence | undefined) => void

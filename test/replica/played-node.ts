@@ -266,6 +266,7 @@ export class PlayedNode<Member extends PlayedMember> {
     const { logs, timers, random, log, failed } = this.#world
     const parts = {
       ...{ node: this.name, folder: this.#folder, process, position: process.memory, failed },
+      published: process.published,
       link: logs.link(this.name, log),
       later: (run: () => void) => timers.plan(random.delay_ms(), process, run),
       owns: (epoch: LogSequence | undefined) => {

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
+import { StorageFull } from '../../src/faults.js'
 import { Measures } from '../../src/observe/measure/measures.js'
 import { TurnRunner, TurnTimes } from '../../src/partition/mailbox/turn-runner.js'
 import { partitionReplica } from '../../src/partition/replica/partition-replica.js'
 import type { Replica } from '../../src/partition/replica/replica.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
+import { Memtable } from '../../src/storage/store/memtable.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
-import { id, matcher, noDamages, noWords, root, silentLog, storeSettings, tenant, versions } from '../given.js'
+import { Versions } from '../../src/threads/shared-memory/versions.js'
+import { id, matcher, noDamages, noWords, root, silentLog, storeSettings, tenant } from '../given.js'
 import { keepFree_bytes } from './played-disk.js'
 import { PlayedMember, type PlayedMemberParts } from './played-member.js'
 import type { TimersOwner } from './played-time.js'
@@ -28,26 +31,31 @@ export class PlayedPartition extends PlayedMember {
   /** Opens its store, as a thread that sleeps until its log answers. To be made as its own owner. */
   constructor(parts: PlayedMemberParts, opening: (self: TimersOwner) => void) {
     super(parts, opening)
-    const { node, folder, link, position, owns } = parts
-    const common = { matcher: matcher(), versions: versions(), log: silentLog }
+    const { node, folder, link, position, owns, published } = parts
+    const shown = new ShownVersions((by) => this.#shows(by))
+    const common = { matcher: matcher(), versions: shown, log: silentLog }
+    const memtable = new Memtable(published.memtable)
     let wal: ClusterLog | undefined
     const openLog = (applied: LogSequence): ClusterLog => {
-      wal = new ClusterLog(link.end, applied)
+      wal = new ClusterLog(link.end, applied, undefined, this.#position.commitIndex)
       return wal
     }
     this.#position = new PartitionPosition(position)
-    let isOpen = false
-    const writing = {
-      begun: () => {},
-      goesOn: () => {},
-      recovers: () => {},
-      ended: () => {
-        if (isOpen) this.#committed()
-      },
+    const begun = (): void => {
+      if (this.isOver) throw new StorageFull('the thread has died: LMDB does not get what it has published')
     }
-    this.#store = new PartitionStore(folder, { ...storeSettings, keepFree_bytes, durable: false }, { openLog, writing })
-    isOpen = true
+    this.#store = new PartitionStore(
+      folder,
+      { ...storeSettings, keepFree_bytes, durable: false },
+      {
+        ...{ openLog, deferral: { memtable, versions: shown } },
+        writing: { begun, goesOn: () => {}, recovers: () => {}, ended: () => {} },
+      },
+    )
     assert(wal)
+    const { applied } = this.#store
+    if (applied < published.last) this.failed(new Error(`${applied} is applied, and ${published.last} was published`))
+    memtable.applied()
     const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
     this.#replica = partitionReplica({
       ...{ store: this.#store, wal, node, position: this.#position, versions: common.versions, log: silentLog },
@@ -81,10 +89,11 @@ export class PlayedPartition extends PlayedMember {
     return this.#store.isFull
   }
 
-  /** Snapshots show a turn, and the thread has not gone on: other nodes hear of it if they ask now. */
-  #committed(): void {
+  /** A turn is about to be shown, in the memtable or by LMDB: other nodes hear of it if they ask now. */
+  #shows(by: 'commit' | 'memtable'): void {
     const confirmed = this.#position.confirmedIndex
     const { last } = this.#store.wal
+    if (by === 'memtable') this.parts.published.last = last
     if (confirmed === undefined || confirmed >= last) return
     this.parts.failed(new Error(`record ${last} is shown, and ${confirmed} is what this node answers for`))
   }
@@ -112,6 +121,21 @@ export class PlayedPartition extends PlayedMember {
     await this.#replica.close()
     await this.#store.close()
     this.parts.link.cut()
+  }
+}
+
+/** Tells when changes of entities are about to be shown. */
+class ShownVersions extends Versions {
+  readonly #shows: (by: 'commit' | 'memtable') => void
+
+  constructor(shows: (by: 'commit' | 'memtable') => void) {
+    super(Versions.memory())
+    this.#shows = shows
+  }
+
+  override begin(...[changed, by = 'commit']: Parameters<Versions['begin']>): void {
+    if (by === 'memtable' || [...changed].length > 0) this.#shows(by)
+    super.begin(changed, by)
   }
 }
 

@@ -5,12 +5,14 @@ import { ok } from '../../src/result.js'
 import { RunningNodes } from '../../src/runtime/running-nodes.js'
 import type { LogName } from '../../src/storage/etcd/engine.js'
 import type { ClusterNodes, NodeFacts } from '../../src/storage/etcd/node-facts.js'
+import { Memtable } from '../../src/storage/store/memtable.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { silentLog } from '../given.js'
 import type { PlayedDisks } from './played-disk.js'
 import type { ReportOfLog } from './played-instructions.js'
 import type { PlayedLogs } from './played-logs.js'
+import type { PublishedTurns } from './played-member.js'
 import type { OwnClocks, PlayedTimers, TimersOwner } from './played-time.js'
 import type { Random } from './schedule.js'
 
@@ -50,6 +52,7 @@ export class PlayedProcess implements TimersOwner {
   /** How far the replica of the log is. */
   readonly memory: SharedArrayBuffer
   readonly position: PartitionPosition
+  readonly published: PublishedTurns = { memtable: Memtable.memory(), last: 0 as LogSequence }
   /** Resolves when it is no member any more. */
   readonly left: Promise<void>
   readonly #number: number

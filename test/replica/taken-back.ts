@@ -82,6 +82,20 @@ export const mends: readonly Mend[] = [
     before: 'void this.#parts.position.commitIndex',
   },
   {
+    // Noted with each record, and not with each hundredth: schedules are short.
+    fault: 'records that change nothing pass over published turns',
+    file: 'storage/store/partition-store.ts',
+    now: `this.applyPublished()
+    if (this.#publisher?.last === undefined) super.pass(last)`,
+    before: 'this.logged.apply(last, () => {})',
+  },
+  {
+    fault: 'what a dead thread has published is not recovered',
+    file: 'storage/etcd/cluster-log.ts',
+    now: 'this.#shown = shown as LogSequence',
+    before: 'this.#shown = shown = applied',
+  },
+  {
     fault: 'the read lease of an owner whose machine has slept is not over',
     file: 'threads/shared-memory/partition-position.ts',
     now: 'Atomics.load(this.#cells, dateCell) > BigInt(Date.now())',
