@@ -73,7 +73,7 @@ function newMemory(options: Options, measures: Measures, numbers: readonly numbe
   return {
     measures: measures.memory,
     versions: numbers.map(() => Versions.memory()),
-    memtables: options.cluster === undefined ? numbers.map(() => Memtable.memory()) : [],
+    memtables: numbers.map(() => Memtable.memory()),
     pools: numbers.map(() => ReadPool.memory(options.dbPoolSize, rowsOf(measures.threads))),
     bell: new Bell().memory,
     endpoints: ProtectedEndpoints.memory(),

@@ -53,7 +53,7 @@ export interface SharedMemory extends HttpMemory {
   readonly measures: MeasureMemory
   /** Per partition, a `Versions`. */
   readonly versions: readonly SharedArrayBuffer[]
-  /** Per partition, a `Memtable`; none in a cluster. */
+  /** Per partition, a `Memtable`. */
   readonly memtables: readonly SharedArrayBuffer[]
   /** Per partition, a pool of read handles. */
   readonly pools: readonly SharedArrayBuffer[]
