@@ -7,7 +7,8 @@ import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { silentLog, storeSettings } from '../given.js'
 import { keepFree_bytes } from './played-disk.js'
-import { PlayedMember, type PlayedMemberParts } from './played-member.js'
+import { ThreadDied } from './played-logs.js'
+import { type Fatal, PlayedMember, type PlayedMemberParts } from './played-member.js'
 import type { TimersOwner } from './played-time.js'
 
 /** What the coordinator keeps here: as many ids, each with a text or none. */
@@ -23,6 +24,8 @@ export class PlayedCoordinator extends PlayedMember {
   readonly #inForce = new Map<string, string>()
   /** The last record that is in force. */
   #last = 0 as LogSequence
+  /** Whether it dies over the next change that comes into force. */
+  #isFatal = false
 
   /** Opens its store, as a thread that sleeps until its log answers. To be made as its own owner. */
   constructor(parts: PlayedMemberParts, opening: (self: TimersOwner) => void) {
@@ -43,6 +46,7 @@ export class PlayedCoordinator extends PlayedMember {
       position: new PartitionPosition(position),
       enforce: async ({ writes }) => {
         await new Promise<void>((resolve) => later(resolve))
+        if (this.#isFatal) throw new ThreadDied()
         for (const { id, text } of writes) this.#put(id, text)
       },
       inForce: (sequence) => {
@@ -69,6 +73,17 @@ export class PlayedCoordinator extends PlayedMember {
 
   instruct(what: 'own' | 'release'): void {
     this.#replica[what]()
+  }
+
+  override dieAtNext(what: Fatal | undefined): void {
+    this.#isFatal = what === 'enforce'
+    super.dieAtNext(what)
+  }
+
+  /** The main thread takes the process with it. */
+  protected override failed(fault: unknown): void {
+    if (fault instanceof ThreadDied) this.parts.link.cut()
+    else super.failed(fault)
   }
 
   async die(): Promise<void> {

@@ -25,6 +25,9 @@ export interface PlayedMemberParts {
   readonly later: (run: () => void) => void
 }
 
+/** What one may die over: what it sends to its log, or what comes into force. */
+export type Fatal = 'append' | 'campaign' | 'enforce'
+
 /** What a node has of the log that is played: the thread of a partition, or what its main thread keeps of the coordinator's. */
 export abstract class PlayedMember implements TimersOwner {
   protected readonly parts: PlayedMemberParts
@@ -66,9 +69,9 @@ export abstract class PlayedMember implements TimersOwner {
     if (!this.isOver) this.parts.link.deliver()
   }
 
-  /** It dies when it appends or campaigns next, or does not. */
-  dieAtNext(kind: 'append' | 'campaign' | undefined): void {
-    this.parts.link.dieAtNext(kind)
+  /** It dies when it does something next, or does not. */
+  dieAtNext(what: Fatal | undefined): void {
+    this.parts.link.dieAtNext(what === 'enforce' ? undefined : what)
   }
 
   /** It dies: nothing that it does from now on is seen. */

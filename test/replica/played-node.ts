@@ -4,7 +4,7 @@ import { endInOrder } from '../../src/runtime/orderly-end.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { DiskRoomLeft } from './played-disk.js'
 import type { SentRecord } from './played-logs.js'
-import type { OpenMember, PlayedMember } from './played-member.js'
+import type { Fatal, OpenMember, PlayedMember } from './played-member.js'
 import { PlayedProcess, type PlayedWorld } from './played-process.js'
 import { delivered, type OwnClocks, type TimersOwner } from './played-time.js'
 
@@ -169,8 +169,8 @@ export class PlayedNode<Member extends PlayedMember> {
     if (random.chance(0.8)) await this.#as(this.#process, (process) => process.deliver())
   }
 
-  dieAtNext(kind: 'append' | 'campaign' | undefined): void {
-    this.#member?.dieAtNext(kind)
+  dieAtNext(what: Fatal | undefined): void {
+    this.#member?.dieAtNext(what)
   }
 
   /** The thread of the partition has died, and another one takes its place; a process that ends, or whose main thread it is, is over then. */

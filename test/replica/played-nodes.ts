@@ -5,7 +5,7 @@ import { PlayedChanges } from './played-changes.js'
 import { PlayedCoordinator } from './played-coordinator.js'
 import { PlayedDisks } from './played-disk.js'
 import type { PlayedLogs } from './played-logs.js'
-import type { OpenMember, PlayedMember } from './played-member.js'
+import type { Fatal, OpenMember, PlayedMember } from './played-member.js'
 import { PlayedNode } from './played-node.js'
 import { PlayedPartition } from './played-partition.js'
 import type { PlayedWorld } from './played-process.js'
@@ -44,6 +44,9 @@ const ofCoordinator: Kind<PlayedCoordinator> = {
 }
 
 const names = ['a', 'b', 'c']
+
+const fatalToPartitions: readonly Fatal[] = ['append', 'campaign']
+const allFatal: readonly Fatal[] = [...fatalToPartitions, 'enforce']
 
 /** How long everybody may take to come to rest, and to end. */
 const rest_ms = 180_000
@@ -195,13 +198,13 @@ class Play<Member extends PlayedMember> {
     if (!decides) random.of(this.#nodes.filter((each) => each !== node)).instruct('own')
   }
 
-  /** The thread of a partition dies over what it sends next, which may be offered to etcd again and again. */
+  /** A thread dies over what it sends next, which may be offered to etcd again and again, or that of the coordinator over what comes into force. */
   #letDie(node: PlayedNode<Member>): void {
-    const { random, decides } = this.#world
-    const kind = random.of(['append', 'campaign'] as const)
-    node.dieAtNext(kind)
+    const { random, decides, log } = this.#world
+    const what = random.of(log === 'control' ? allFatal : fatalToPartitions)
+    node.dieAtNext(what)
     if (random.chance(0.5)) this.#silence(node.name, random.below(2000))
-    if (kind === 'campaign' && !decides) node.instruct('own')
+    if (what === 'campaign' && !decides) node.instruct('own')
   }
 
   async #happen(node: PlayedNode<Member>, step: number): Promise<void> {

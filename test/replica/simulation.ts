@@ -21,7 +21,8 @@ const rest_ms = 40_000
 /**
  * Plays one schedule of three nodes with a replica each of one log: clients write and read, the log answers late or not, processes
  * and threads end and come back, machines stand still, clocks go at different rates, nodes are told to own and to release. Then all
- * faults end, everything comes to rest, and all nodes close. Throws when something does not hold that always has to.
+ * faults end, everything comes to rest, and all nodes close. Throws when something does not hold that always has to. Only the transitions
+ * and the lease are the program's own: far more schedules are played in the time of one of `playNodes`, which plays the real parts.
  *
  * @param trace hears each event, for who looks for the cause of a failure
  */

@@ -179,6 +179,13 @@ export const mends: readonly Mend[] = [
     before: 'this.#enforced = enforce(change).catch(failed)',
   },
   {
+    fault: 'a process goes on although a change could not come into force in it',
+    log: 'control',
+    file: 'partition/replica/metadata-replica.ts',
+    now: 'this.#enforced = this.#enforced.then(() => enforce(change)).catch(failed)',
+    before: 'this.#enforced = this.#enforced.then(() => enforce(change)).catch(() => {})',
+  },
+  {
     fault: 'a heartbeat record is appended while a change is',
     log: 'control',
     file: 'partition/replica/metadata-replica.ts',
