@@ -5,6 +5,7 @@ import { test } from 'tap'
 import { atOnce, inSlices, Slices, type Steps, sortedInSteps } from '../src/slices.js'
 import { limitNow_ms, processorTime_ms } from './pace.js'
 import { runs } from './runs.js'
+import { during } from './until.js'
 
 test('what is sorted in steps is what is sorted at once, equal items in the order in which they came', async () => {
   const item = fc.record({ key: fc.nat(5000), at: fc.nat() })
@@ -40,17 +41,13 @@ const step_ms = 0.2
 
 /** The turns of the event loop until all of this work is done, and the processor time of the longest one. */
 async function turnsOf(work: readonly Promise<unknown>[]): Promise<{ turns: number; longest_ms: number }> {
-  let [turns, longest_ms, isDone] = [0, 0, false]
-  const all = Promise.all(work).then(() => {
-    isDone = true
-  })
-  while (!isDone) {
-    const since_ms = processorTime_ms()
-    await nextTurn()
+  let [turns, longest_ms, since_ms] = [0, 0, processorTime_ms()]
+  await during(Promise.all(work), () => {
+    const now_ms = processorTime_ms()
     turns += 1
-    longest_ms = Math.max(longest_ms, processorTime_ms() - since_ms)
-  }
-  await all
+    longest_ms = Math.max(longest_ms, now_ms - since_ms)
+    since_ms = now_ms
+  })
   return { turns, longest_ms }
 }
 

@@ -6,7 +6,7 @@ import { Measures } from '../../src/observe/measure/measures.js'
 import { packed, unpacked } from '../../src/observe/measure/packed-counts.js'
 import { noCounts, type ServiceCount } from '../../src/observe/measure/service-metrics.js'
 import { atOnce } from '../../src/slices.js'
-import { until } from '../until.js'
+import { during, until } from '../until.js'
 import { bodyOf, management, parameters, withoutPeers } from './given.js'
 
 const responded = {
@@ -211,8 +211,9 @@ test('long texts are sent in a turn of the event loop each', async (t) => {
       sent.push(turn)
     }),
   )
-  for (; sent.length < 10; turn += 1) await new Promise(setImmediate)
-  await all
+  await during(all, () => {
+    turn += 1
+  })
   t.equal(new Set(sent).size, 10)
 })
 
