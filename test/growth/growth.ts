@@ -44,8 +44,11 @@ async function measured(
     const found = await broker.measure(before?.(size) ?? [], sent(size))
     const reply = `${found.status} ${found.text}`
     const isExpected = expects.test(reply)
-    // Where many others have the processors, a limit of the broker's may pass by the clock: not each time.
-    if (!isExpected && tried < tries) continue
+    // The short form runs beside other tests, where a limit of the broker's may pass by the clock: not each time.
+    if (!isExpected && !isLong && tried < tries) {
+      t.comment(`${name}, ${size}: again, after ${reply.slice(0, 200)}`)
+      continue
+    }
     if (!isExpected) t.fail(`${name}, ${size}: ${reply.slice(0, 200)}`)
     return found
   }
