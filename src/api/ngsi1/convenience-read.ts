@@ -1,5 +1,6 @@
 import { type ApiRequest, type ApiResponse, type StatusText, segment } from '../../broker/operations/api.js'
 import type { Unbound } from '../../broker/operations/operation.js'
+import { defaultLimit } from '../../broker/operations/parameters.js'
 import type { ShownAttribute, ShownEntity } from '../../broker/providers/query-plan.js'
 import type { Unavailable } from '../../broker/services/broker.js'
 import type { Entity, EntityId } from '../../model/context/entity.js'
@@ -116,7 +117,7 @@ function cachedOfId({ services: { broker, forwarding }, request, tenant }: Ngsi1
   if (request.parameters.size > 0 || !isHeldHere) return undefined
   const entities = broker.recentEntities(tenant, pathsOfRead(request.paths), segment(request, 'id') as EntityId)
   if (entities === undefined || entities.length === 0) return undefined
-  if (entities.length > requestedPage(request.parameters).limit) return undefined
+  if (entities.length > defaultLimit) return undefined
   const rendered = renderedResponses.get(entities)
   if (rendered !== undefined) return rendered
   const body = renderEntities(entities, okStatus, { asObject: false })

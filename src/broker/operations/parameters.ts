@@ -46,7 +46,8 @@ export function isDecimal(text: string): boolean {
   return /^[0-9]+$/.test(text)
 }
 
-const defaultLimit = 20
+/** The items of a page where no `limit` is given. */
+export const defaultLimit = 20
 const maxLimit = 1000
 
 /** The mistake in `offset`; undefined also when it is empty or absent. */
