@@ -4,7 +4,7 @@ import type { NoticeNumber } from '../model/subscription/notice.js'
 import type { SubscriptionId } from '../model/subscription/subscription.js'
 import { FrequentEvents } from '../observe/log/frequent-event.js'
 import type { DeliveryMeter } from '../observe/measure/delivery-figures.js'
-import { inSlices } from '../slices.js'
+import { inSlices, Slices } from '../slices.js'
 import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints.js'
 import type { Bell } from '../threads/shared-memory/signals.js'
 import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
@@ -102,6 +102,7 @@ export class Courier implements DeliveryOperations {
       ...sending,
       ...{ clock: systemClock, limits: settings.streams, large: new LargeNotices(settings.underWay_bytes) },
       known: (outbox) => this.#intake.known(outbox),
+      slices: () => new Slices(),
     })
     this.#progress = new ReadingProgress(parts.log, systemClock.steady_ms)
     this.#intake = new Intake({

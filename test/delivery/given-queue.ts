@@ -25,15 +25,10 @@ import { notice } from './given.js'
 /** A clock that stands still until it is advanced. */
 export class ManualClock implements QueueClock {
   #now = 1_000_000
-  /** How much of the steady clock passes each time it is read: work in slices is done in as many as one likes. */
-  reading_ms = 0
   readonly #timers = new Set<{ readonly due: number; readonly act: () => void }>()
 
   readonly now = (): Milliseconds => this.#now as Milliseconds
-  readonly steady_ms = (): number => {
-    this.#now += this.reading_ms
-    return this.#now
-  }
+  readonly steady_ms = (): number => this.#now
 
   readonly later = (delay_ms: number, act: () => void): (() => void) => {
     const timer = { due: this.#now + delay_ms, act }

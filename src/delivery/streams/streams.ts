@@ -4,15 +4,14 @@ import type { Steps } from '../../slices.js'
 import { type MessageSource, onMessages } from '../../threads/calls/messages.js'
 import type { Recipient } from '../queue/courier-protocol.js'
 import type { DeliveryQueue } from '../queue/delivery-queue.js'
-import { Fifo, type QueuedNotice } from '../queue/notice-list.js'
-import type { QueueClock, SubscriptionQueue } from '../queue/subscription-queue.js'
+import type { QueueClock } from '../queue/subscription-queue.js'
 import { isCovered, NoticeStream } from './notice-stream.js'
 import { StreamGroup } from './stream-group.js'
 import type { LargeNotices, StreamLimits } from './stream-limits.js'
 import type { StreamEnd, StreamInstruction, StreamRefusal, StreamReport, StreamRequest } from './stream-message.js'
 import type { StreamPosition } from './stream-position.js'
 import { StreamPositions } from './stream-positions.js'
-import { StreamTurns } from './stream-turns.js'
+import { StreamWork, type WorkSlices } from './stream-work.js'
 import { type EventParts, streamEvent } from './streamed-notice.js'
 
 export interface StreamsParts extends EventParts {
@@ -23,6 +22,7 @@ export interface StreamsParts extends EventParts {
   readonly large: LargeNotices<NoticeStream>
   /** The number of the last notice of an outbox that has arrived. */
   readonly known: (outbox: number) => number
+  readonly slices: () => WorkSlices
 }
 
 /** Clocks of the nodes of a cluster do not differ by more. */
@@ -45,15 +45,6 @@ interface PortStreams {
 type OpenInstruction = Extract<StreamInstruction, { kind: 'open' }>
 type ConfirmInstruction = Extract<StreamInstruction, { kind: 'confirm' }>
 
-/** What comes back from streams that have ended. */
-interface Returned {
-  readonly queue: SubscriptionQueue
-  readonly notices: QueuedNotice[]
-}
-
-/** Steps for one subscription before the next one has its turn. */
-const stepsAtOnce = 64
-
 /** The stream of a client, and which it is for its front end. */
 interface Opened {
   readonly port: StreamPort
@@ -74,17 +65,15 @@ export class Streams {
   readonly #groups = new Map<SubscriptionId, StreamGroup>()
   readonly #opened = new Map<NoticeStream, Opened>()
   #serials = 0
-  /** What clients have asked for of each subscription: one after the other, and nothing is sent meanwhile. */
-  readonly #requests = new Map<SubscriptionId, Fifo<Steps<void>>>()
-  /** What waits again before anything else is done for its subscription. */
-  readonly #returned = new Map<SubscriptionId, Returned>()
-  readonly #turns: StreamTurns
+  readonly #work: StreamWork
 
   constructor(parts: StreamsParts) {
     this.#parts = parts
-    this.#turns = new StreamTurns({
-      work: (id, isOver) => this.#work(id, isOver),
-      steady_ms: parts.clock.steady_ms,
+    this.#work = new StreamWork({
+      ...{ queue: parts.queue, slices: parts.slices },
+      groupOf: (id) => this.#groups.get(id),
+      waiting: parts.large.waiting,
+      roomFreed: () => this.#roomFreed(),
     })
     this.#positions = new StreamPositions(parts.brokerId, parts.outboxes.all.length, parts.known)
   }
@@ -103,13 +92,13 @@ export class Streams {
 
   /** A subscription may have something to send. */
   ready(id: SubscriptionId): void {
-    if (this.#groups.has(id)) this.#turns.add(id)
+    if (this.#groups.has(id)) this.#work.add(id)
   }
 
   /** A subscription is about to be changed. */
   changed({ id, reference }: Recipient): void {
     if (reference !== streamReference) this.end(id, 'changed')
-    else this.#putBack(id)
+    else this.#work.putBack(id)
   }
 
   /** Ends the streams of a subscription; what has not arrived waits again. */
@@ -119,7 +108,7 @@ export class Streams {
       if (opened !== undefined) this.#end(opened, why)
     }
     // What is left of one that was removed leaves with it.
-    if (why !== 'removed') this.#putBack(id)
+    if (why !== 'removed') this.#work.putBack(id)
   }
 
   #end(opened: Opened, why: StreamEnd): void {
@@ -130,7 +119,7 @@ export class Streams {
   /** Another node sends some of the notices now: all streams end, and what has not arrived waits again. */
   interrupt(): void {
     for (const id of [...this.#groups.keys()]) this.end(id, 'interrupted')
-    for (const id of [...this.#returned.keys()]) this.#putBack(id)
+    this.#work.putBackAll()
   }
 
   /**
@@ -151,7 +140,7 @@ export class Streams {
 
   /** Sends nothing more; the streams are ended by their front ends. */
   close(): void {
-    this.#turns.close()
+    this.#work.close()
     for (const port of this.#ports.keys()) port.close()
   }
 
@@ -159,7 +148,7 @@ export class Streams {
     switch (instruction.kind) {
       case 'open':
         opening.add(instruction.stream)
-        this.#request(instruction.subscription, this.#opening(port, opening, instruction))
+        this.#work.request(instruction.subscription, this.#opening(port, opening, instruction))
         break
       case 'took': {
         const opened = all.get(instruction.stream)
@@ -175,16 +164,8 @@ export class Streams {
         break
       }
       case 'confirm':
-        this.#request(instruction.subscription, this.#confirmed(port, instruction))
+        this.#work.request(instruction.subscription, this.#confirmed(port, instruction))
     }
-  }
-
-  /** Does what a client asks for, in steps, after what was asked for of the same subscription before. */
-  #request(id: SubscriptionId, steps: Steps<void>): void {
-    const requests = this.#requests.get(id) ?? new Fifo()
-    this.#requests.set(id, requests)
-    requests.push(steps)
-    this.#turns.add(id)
   }
 
   *#confirmed(port: StreamPort, { number, subscription, upTo }: ConfirmInstruction): Steps<void> {
@@ -281,7 +262,7 @@ export class Streams {
   /** A stream may have something to do. */
   #goOn({ subscription, stream }: Opened): void {
     this.#groups.get(subscription)?.due.add(stream)
-    this.#turns.add(subscription)
+    this.#work.add(subscription)
   }
 
   /** A client that comes back has what was sent before: its next position says so as well. */
@@ -301,7 +282,7 @@ export class Streams {
       stream.confirm(upTo)
       while (stream.arrive()) yield
     }
-    this.#putBack(subscription)
+    this.#work.putBack(subscription)
     const own = queue.streamed(subscription)
     if (own === undefined) return true
     if (serial === undefined) {
@@ -328,81 +309,7 @@ export class Streams {
     if (group?.size === 0) this.#groups.delete(subscription)
     const notices = stream.close()
     const queue = this.#parts.queue.streamed(subscription)
-    if (queue === undefined) return
-    const returned = this.#returned.get(subscription)
-    if (returned?.queue !== queue) this.#returned.set(subscription, { queue, notices: [...notices] })
-    else for (const notice of notices) returned.notices.push(notice)
-    this.#turns.add(subscription)
-  }
-
-  /** What streams that have ended have left waits again, of all of them at once. */
-  #putBack(id: SubscriptionId): void {
-    const returned = this.#returned.get(id)
-    if (returned === undefined) return
-    this.#returned.delete(id)
-    if (!returned.queue.ended) returned.queue.putBackStreamed(returned.notices)
-  }
-
-  /** Does a part of what there is to do for a subscription; false when there was nothing. */
-  #work(id: SubscriptionId, isOver: () => boolean): boolean {
-    this.#putBack(id)
-    const requests = this.#requests.get(id)
-    if (requests !== undefined) return this.#serve(id, requests, isOver)
-    const group = this.#groups.get(id)
-    if (group === undefined) return false
-    const queue = this.#parts.queue.streamed(id)
-    const isAny = this.#assign(group, queue, isOver)
-    // What arrives has the others sent.
-    if (queue?.isCrowded) for (const stream of group.members) if (stream.isDue) group.due.add(stream)
-    return this.#step(group, isOver) || isAny
-  }
-
-  #serve(id: SubscriptionId, requests: Fifo<Steps<void>>, isOver: () => boolean): true {
-    let left = stepsAtOnce
-    for (let first = requests.first; first !== undefined && left > 0; first = requests.first) {
-      left -= 1
-      if (first.next().done) requests.shift()
-      if (isOver()) break
-    }
-    if (requests.size === 0) this.#requests.delete(id)
-    return true
-  }
-
-  /** Assigns what the streams of a group have room for; whether it was anything. */
-  #assign(group: StreamGroup, queue: SubscriptionQueue | undefined, isOver: () => boolean): boolean {
-    let left = stepsAtOnce
-    while (queue?.isOpen && left > 0) {
-      const notice = queue.stream((each) => group.meantFor(each)?.hasRoom === true)
-      const stream = notice && group.meantFor(notice)
-      if (notice === undefined || stream === undefined) break
-      group.assigned(stream, notice)
-      stream.assign(notice)
-      group.due.add(stream)
-      left -= 1
-      if (isOver()) break
-    }
-    return left < stepsAtOnce
-  }
-
-  /** Has the streams of a group go on, one after the other; whether any did. */
-  #step(group: StreamGroup, isOver: () => boolean): boolean {
-    const { waiting } = this.#parts.large
-    let left = stepsAtOnce
-    for (const stream of group.due) {
-      group.due.delete(stream)
-      const hasWaited = waiting.has(stream)
-      let isMore = stream.step()
-      while (isMore) {
-        left -= 1
-        if (left === 0 || isOver()) break
-        isMore = stream.step()
-      }
-      stream.post()
-      if (isMore) group.due.add(stream)
-      if (hasWaited && !waiting.has(stream)) this.#roomFreed()
-      if (left === 0 || isOver()) break
-    }
-    return left < stepsAtOnce
+    if (queue !== undefined) this.#work.giveBack(subscription, queue, notices)
   }
 
   #tell(port: StreamPort, report: StreamReport): void {
