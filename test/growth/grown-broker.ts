@@ -3,7 +3,7 @@ import { Agent, createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { RunningBroker, tick_ms } from '../running.js'
+import { RunningBroker, type Surroundings, tick_ms } from '../running.js'
 import { until } from '../until.js'
 import { adding, madeId, post, type Sent } from './given.js'
 
@@ -38,10 +38,10 @@ export class GrownBroker {
   #told = 0
 
   /** On a quiet machine nobody but the broker has others wait. */
-  static async start(t: Test, isQuiet: boolean): Promise<GrownBroker> {
+  static async start(t: Test, isQuiet: boolean, around: Surroundings = {}): Promise<GrownBroker> {
     const shared = ['-partitions', '1', '-httpThreads', '1']
     const flags = [...shared, '-multiservice', '-logLevel', 'ERROR', '-subscriptionsMax', '1000000']
-    const broker = new GrownBroker(await RunningBroker.start(t, flags), isQuiet)
+    const broker = new GrownBroker(await RunningBroker.start(t, flags, around), isQuiet)
     t.teardown(() => broker.#end())
     await broker.#send(others, adding('{"id":"Bystander","type":"B","attributes":[{"name":"a","value":"1"}]}'))
     await once(broker.#receiver.listen(0, '127.0.0.1'), 'listening')

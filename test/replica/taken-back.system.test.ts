@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { test } from 'tap'
-import { type Mend, mends, withoutMend } from './taken-back.js'
+import { mends, type PlayedMend, withoutMend } from './taken-back.js'
 
 /** Each fault is found in far fewer schedules than that. */
 const enough = 300
@@ -15,7 +15,7 @@ for (const mend of mends) {
   })
 }
 
-async function foundIn(mend: Mend, folder: string) {
+async function foundIn(mend: PlayedMend, folder: string) {
   const { first = 1, log } = mend
   const { PlayedLogs, playNodes } = await withoutMend(mend, join(folder, 'program'))
   const logs = new PlayedLogs()

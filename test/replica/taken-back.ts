@@ -1,16 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
+import { type Mend, sourceOf, sourceWithout } from '../mend.js'
 
-/** A mend of a fault, and what the program would be without it. */
-export interface Mend {
-  /** What the program did. */
-  readonly fault: string
-  /** Below `src`. */
-  readonly file: string
-  readonly now: string
-  readonly before: string
+/** A mend of a fault that the played nodes find. */
+export interface PlayedMend extends Mend {
   /** The seed of the schedule that is played first, where earlier ones are known not to find it. */
   readonly first?: number
   /** The log that is played where it is not that of a partition. */
@@ -24,7 +18,7 @@ type Played = Pick<typeof import('./played-logs.js'), 'PlayedLogs'> &
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Faults that the played nodes have to find, whoever had found them first. */
-export const mends: readonly Mend[] = [
+export const mends: readonly PlayedMend[] = [
   {
     fault: 'an owner answers what changes nothing without a look at its read lease',
     first: 20,
@@ -203,15 +197,13 @@ export const mends: readonly Mend[] = [
 ]
 
 /** The played nodes of a program without a mend, in a folder of their own. */
-export async function withoutMend({ file, now, before }: Mend, folder: string): Promise<Played> {
-  const path = join(root, 'src', file)
-  const text = readFileSync(path, 'utf8')
-  if (text.split(now).length !== 2) throw new Error(`${file} does not have the mend once: ${now}`)
+export async function withoutMend(mend: Mend, folder: string): Promise<Played> {
+  const contents = sourceWithout(mend)
   const takenBack: Plugin = {
     name: 'taken back',
     setup: ({ onLoad }) => {
       onLoad({ filter: /\.ts$/ }, ({ path: loaded }) => {
-        return loaded === path ? { contents: text.replace(now, before), loader: 'ts' } : undefined
+        return loaded === sourceOf(mend) ? { contents, loader: 'ts' } : undefined
       })
     },
   }
