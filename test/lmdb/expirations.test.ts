@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
+import type { EntityType } from '../../src/model/context/entity.js'
 import type { UpdateCommand } from '../../src/model/context/update.js'
 import { expirationOf, parseDate } from '../../src/model/context/value.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
@@ -84,6 +85,26 @@ test('many are removed a few hundred at a time, large ones fewer', async (t) => 
     turn(store, command('APPEND', `Book${number}`, [given('dateExpires', 1, { type: 'DateTime' }), page]))
   }
   t.same(turn(store, sweep(2000)), [{ kind: 'swept', removed: 4, more: true }])
+})
+
+test('what shares the ids of what is removed is read for it, and counts as much', async (t) => {
+  const store = opened(t.testdir())
+  t.teardown(() => store.close())
+  const typed = (name: string, type: string, ...attributes: UpdateCommand['attributes']) =>
+    command('APPEND', name, attributes, { type: type as EntityType })
+  const ids = Array.from({ length: 5 }, (_, n) => `Id${n}`)
+  for (const name of ids) {
+    turn(store, ...Array.from({ length: 200 }, (_, n) => typed(name, `T${n}`, given('level', n))))
+    turn(store, typed(name, 'gone', given('dateExpires', 1, { type: 'DateTime' })))
+  }
+  t.same(turn(store, sweep(2000)), [{ kind: 'swept', removed: 2, more: true }], 'two ids have 402 entities')
+  t.same(turn(store, sweep(2000)), [{ kind: 'swept', removed: 2, more: true }])
+  t.same(turn(store, sweep(2000)), [{ kind: 'swept', removed: 1, more: false }])
+  for (const name of ids) {
+    turn(store, typed(name, 'large', given('text', 'x'.repeat(600_000))))
+    turn(store, typed(name, 'gone', given('dateExpires', 1, { type: 'DateTime' })))
+  }
+  t.same(turn(store, sweep(2000)), [{ kind: 'swept', removed: 2, more: true }], 'two ids have 1.2 million characters')
 })
 
 test('the index is that of the entities, whatever turns come in whatever order', async (t) => {

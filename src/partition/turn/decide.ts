@@ -142,7 +142,8 @@ function rawUpdate(overlay: Overlay, raw: RawUpdateCommand, interpret: Interpret
 }
 
 /**
- * The most entities that one command removes, and few if they are large, so that many expirations at once do not delay updates.
+ * The most entities that one command removes, or reads because they share the id of one that it removes, and few if they are large, so that
+ * many expirations at once do not delay updates. All of one id are read together.
  */
 const sweptMost = 256
 const sweptMost_characters = 2 ** 20
@@ -151,15 +152,24 @@ const sweptMost_characters = 2 ** 20
 function sweep(overlay: Overlay, { time }: SweepCommand): Decision {
   const expired = overlay.expired(time, sweptMost)
   const changes: EntityChange[] = []
+  const read = new Set<Entity>()
   let characters = 0
+  const isEnough = () => read.size >= sweptMost || characters > sweptMost_characters
+  let looked = 0
   for (const { tenant, path, id, sequence } of expired) {
-    if (characters > sweptMost_characters) break
-    const entity = overlay.entities(tenant, path, id).find((held) => held.sequence === sequence)
+    if (isEnough()) break
+    looked += 1
+    const held = overlay.entities(tenant, path, id)
+    for (const entity of held) {
+      if (read.has(entity)) continue
+      read.add(entity)
+      characters += sizeOf(entity)
+    }
+    const entity = held.find((each) => each.sequence === sequence)
     const expires = entity && expirationOf(entity)
     if (entity && expires !== undefined && expires <= time) changes.push({ kind: 'remove', tenant, entity })
-    if (entity) characters += sizeOf(entity)
   }
-  const more = expired.length === sweptMost || characters > sweptMost_characters
+  const more = expired.length === sweptMost || looked < expired.length
   const reply = { kind: 'swept', removed: changes.length, more } as const
   return { reply, changes }
 }
