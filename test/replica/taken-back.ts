@@ -169,15 +169,17 @@ export const mends: readonly PlayedMend[] = [
     fault: 'changes come into force in another order than that of the log',
     log: 'control',
     file: 'partition/replica/metadata-replica.ts',
-    now: 'this.#enforced = this.#enforced.then(() => enforce(change)).catch(failed)',
-    before: 'this.#enforced = enforce(change).catch(failed)',
+    now: `this.#enforced = this.#enforced
+      .then(() => enforce(change))`,
+    before: 'this.#enforced = enforce(change)',
   },
   {
     fault: 'a process goes on although a change could not come into force in it',
     log: 'control',
     file: 'partition/replica/metadata-replica.ts',
-    now: 'this.#enforced = this.#enforced.then(() => enforce(change)).catch(failed)',
-    before: 'this.#enforced = this.#enforced.then(() => enforce(change)).catch(() => {})',
+    now: `this.#hasFailed = true
+        failed(fault)`,
+    before: 'void fault',
   },
   {
     fault: 'a heartbeat record is appended while a change is',

@@ -22,6 +22,11 @@ export class MetadataReplica {
   readonly #replica: Replica
   /** Resolves when everything applied is in force. */
   #enforced: Promise<void> = Promise.resolve()
+  /**
+   * Whether a change could not come into force. Other threads answer requests until the process has ended: for them nothing behind that change is in
+   * force.
+   */
+  #hasFailed = false
 
   /** Begins to follow; everything that the store has applied must be in force. */
   constructor(parts: MetadataReplicaParts) {
@@ -76,7 +81,12 @@ export class MetadataReplica {
 
   #enforce(change: Required<MetadataRecord>): Promise<void> {
     const { enforce, failed } = this.#parts
-    this.#enforced = this.#enforced.then(() => enforce(change)).catch(failed)
+    this.#enforced = this.#enforced
+      .then(() => enforce(change))
+      .catch((fault) => {
+        this.#hasFailed = true
+        failed(fault)
+      })
     this.#replica.turned()
     return this.#enforced
   }
@@ -88,6 +98,7 @@ export class MetadataReplica {
   #applied(last: LogSequence): void {
     const { position, inForce } = this.#parts
     this.#enforced = this.#enforced.then(() => {
+      if (this.#hasFailed) return
       position.applied(last)
       inForce(last)
     })
