@@ -38,8 +38,9 @@ export class PlayedCoordinator extends PlayedMember {
       return wal
     }
     const settings = { ...storeSettings, keepFree_bytes, durable: false }
-    this.#store = new MetadataStore(folder, settings, failed, silentLog, openLog)
+    this.#store = new MetadataStore(folder, settings, failed, silentLog, openLog, this.transactions.writing)
     assert(wal)
+    this.transactions.opened(this.#store.outbox)
     for (const id of keptIds) this.#put(id, this.#store.text(database, id))
     this.#replica = new MetadataReplica({
       ...{ store: this.#store, wal, node, log: silentLog, failed, owns },
@@ -92,6 +93,7 @@ export class PlayedCoordinator extends PlayedMember {
   }
 
   end(ended: (fault?: unknown) => void): void {
+    this.throwNext(undefined)
     void this.#ended().then(ended, ended)
   }
 

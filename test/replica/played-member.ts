@@ -1,4 +1,6 @@
+import { StorageFull } from '../../src/faults.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
+import { type PlayedException, PlayedTransactions } from './played-exceptions.js'
 import type { PlayedLink, SentRecord } from './played-logs.js'
 import type { OwnClocks, TimersOwner } from './played-time.js'
 
@@ -21,6 +23,8 @@ export interface PlayedMemberParts {
   readonly link: PlayedLink
   readonly owns: (epoch: LogSequence | undefined) => void
   readonly failed: (fault: unknown) => void
+  /** Its disk has had no room for a moment. */
+  readonly filled: () => void
   /** Does something in its process some time later. */
   readonly later: (run: () => void) => void
 }
@@ -31,10 +35,16 @@ export type Fatal = 'append' | 'campaign' | 'enforce'
 /** What a node has of the log that is played: the thread of a partition, or what its main thread keeps of the coordinator's. */
 export abstract class PlayedMember implements TimersOwner {
   protected readonly parts: PlayedMemberParts
+  /** Those of its store. */
+  protected readonly transactions: PlayedTransactions
 
   /** Opens it as its own owner of timers. */
   constructor(parts: PlayedMemberParts, opening: (self: TimersOwner) => void) {
     this.parts = parts
+    const begun = (): void => {
+      if (this.isOver) throw new StorageFull('it has died: LMDB gets nothing more of it')
+    }
+    this.transactions = new PlayedTransactions(begun, parts.filled)
     opening(this)
   }
 
@@ -74,15 +84,24 @@ export abstract class PlayedMember implements TimersOwner {
     this.parts.link.dieAtNext(what === 'enforce' ? undefined : what)
   }
 
+  /** A transaction of its store throws, the next one with such a moment, or none does any more. */
+  throwNext(exception: PlayedException | undefined): void {
+    this.transactions.throwNext(exception)
+  }
+
+  /** Somebody reads it who waits for LMDB. */
+  awaitLmdb(): void {}
+
   /** It dies: nothing that it does from now on is seen. */
   abstract die(): Promise<void>
 
   /** It ends in order, after what it was told before; what is given is called when it has ended, or could not. */
   abstract end(ended: (fault?: unknown) => void): void
 
-  /** A fault of what is dead is that of a store that is closed. */
+  /** It dies over what its store throws. A fault of what is dead is that of a store that is closed. */
   protected failed(fault: unknown): void {
-    if (!this.isOver) this.parts.failed(fault)
+    if (this.transactions.hasThrown) this.parts.link.cut()
+    else if (!this.isOver) this.parts.failed(fault)
   }
 }
 

@@ -3,6 +3,7 @@ import type { PositionsConnection } from '../../src/cluster/link/position-questi
 import { endInOrder } from '../../src/runtime/orderly-end.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { DiskRoomLeft } from './played-disk.js'
+import type { PlayedException } from './played-exceptions.js'
 import type { SentRecord } from './played-logs.js'
 import type { Fatal, OpenMember, PlayedMember } from './played-member.js'
 import { PlayedProcess, type PlayedWorld } from './played-process.js'
@@ -173,6 +174,16 @@ export class PlayedNode<Member extends PlayedMember> {
     this.#member?.dieAtNext(what)
   }
 
+  /** A transaction of its store throws soon, maybe of a turn that is applied at once, for a reader who waits for LMDB. */
+  async throwNext(exception: PlayedException, isRead: boolean): Promise<void> {
+    if (isRead) await this.send((member) => member.awaitLmdb())
+    this.#member?.throwNext(exception)
+  }
+
+  throwNothing(): void {
+    this.#member?.throwNext(undefined)
+  }
+
   /** The thread of the partition has died, and another one takes its place; a process that ends, or whose main thread it is, is over then. */
   async replaceThread(): Promise<void> {
     const process = this.#process
@@ -267,6 +278,9 @@ export class PlayedNode<Member extends PlayedMember> {
     const parts = {
       ...{ node: this.name, folder: this.#folder, process, position: process.memory, failed },
       published: process.published,
+      filled: () => {
+        this.#roomSince_ms = Math.max(this.#roomSince_ms, logs.clock.now_ms)
+      },
       link: logs.link(this.name, log),
       later: (run: () => void) => timers.plan(random.delay_ms(), process, run),
       owns: (epoch: LogSequence | undefined) => {

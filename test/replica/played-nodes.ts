@@ -4,6 +4,7 @@ import type { LogName } from '../../src/storage/etcd/engine.js'
 import { PlayedChanges } from './played-changes.js'
 import { PlayedCoordinator } from './played-coordinator.js'
 import { PlayedDisks } from './played-disk.js'
+import { exceptions } from './played-exceptions.js'
 import type { PlayedLogs } from './played-logs.js'
 import type { Fatal, OpenMember, PlayedMember } from './played-member.js'
 import { PlayedNode } from './played-node.js'
@@ -55,9 +56,9 @@ const end_ms = 60_000
 /**
  * Plays three nodes that share the log of a partition, or that of the coordinator, with the program's own parts from the turns to the client of an etcd, which is in
  * memory: nodes decide what to own and hand it over, leases end, watches break, processes and threads end and begin anew, nodes and
- * machines stand still, clocks of the day jump, responses of etcd are late or lost, it has no room for a while, nor have disks, logs are
- * truncated, and clients send updates to all nodes, of which many change nothing, and read at all of them. Throws when what a node answers
- * is not what a broker alone would have answered, and when nodes do not come to rest, or to an end.
+ * machines stand still, clocks of the day jump, responses of etcd are late or lost, it has no room for a while, nor have disks, write
+ * transactions throw, logs are truncated, and clients send updates to all nodes, of which many change nothing, and read at all of them. Throws
+ * when what a node answers is not what a broker alone would have answered, and when nodes do not come to rest, or to an end.
  */
 export async function playNodes(
   logs: PlayedLogs,
@@ -91,7 +92,8 @@ class Play<Member extends PlayedMember> {
   readonly #load: PlayedLoad<Member>
   /** Clocks of the day jump, or machines sleep: a program cannot know of both. */
   readonly #sleeps: boolean
-
+  /** Chance for stores that throw. Schedules in which none does are as they would be without it. */
+  readonly #throwing: Random | undefined
   #isOver = false
 
   constructor(
@@ -107,6 +109,8 @@ class Play<Member extends PlayedMember> {
       failed: (fault) => void this.#faults.push(fault),
     }
     this.#sleeps = random.chance(0.5)
+    const throwing = new Random(~seed)
+    this.#throwing = throwing.chance(0.3) ? throwing : undefined
     parts.logs.begin(seed, names, parts.log)
     const other = (name: string) => this.#nodes.find((node) => node.name === name)
     this.#nodes = names.map((name) => new PlayedNode(this.#world, name, join(folder, name), opened, other))
@@ -124,6 +128,7 @@ class Play<Member extends PlayedMember> {
     if (woken !== undefined) for (let updates = 0; updates < 3; updates += 1) await this.#load.update(woken, step, 1)
     else if (!node.isUp && random.chance(0.1)) await node.start()
     else if (node.isAwake) await this.#happen(node, step)
+    await this.#letThrow()
     await this.#goOn(random.delay_ms())
     await this.#deliver()
   }
@@ -207,6 +212,14 @@ class Play<Member extends PlayedMember> {
     if (what === 'campaign' && !decides) node.instruct('own')
   }
 
+  /** A store throws when something is written to it next. */
+  async #letThrow(): Promise<void> {
+    const throwing = this.#throwing
+    if (throwing === undefined || !throwing.chance(0.06)) return
+    const node = throwing.of(this.#nodes)
+    if (node.isAwake) await node.throwNext(throwing.of(exceptions), throwing.chance(0.5))
+  }
+
   async #happen(node: PlayedNode<Member>, step: number): Promise<void> {
     const { random, logs, decides } = this.#world
     const what = random.next()
@@ -251,6 +264,7 @@ class Play<Member extends PlayedMember> {
     for (const node of this.#nodes) {
       node.leave('plenty')
       node.dieAtNext(undefined)
+      node.throwNothing()
       logs.carryOut({ kind: 'silent', node: node.name, until_ms: 0 })
     }
   }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { StorageFull } from '../../src/faults.js'
 import { Measures } from '../../src/observe/measure/measures.js'
 import { TurnRunner, TurnTimes } from '../../src/partition/mailbox/turn-runner.js'
 import { partitionReplica } from '../../src/partition/replica/partition-replica.js'
@@ -41,18 +40,17 @@ export class PlayedPartition extends PlayedMember {
       return wal
     }
     this.#position = new PartitionPosition(position)
-    const begun = (): void => {
-      if (this.isOver) throw new StorageFull('the thread has died: LMDB does not get what it has published')
-    }
     this.#store = new PartitionStore(
       folder,
       { ...storeSettings, keepFree_bytes, durable: false },
       {
         ...{ openLog, deferral: { memtable, versions: shown } },
-        writing: { begun, goesOn: () => {}, recovers: () => {}, ended: () => {} },
+        writing: this.transactions.writing,
+        failed: (fault) => this.failed(fault),
       },
     )
     assert(wal)
+    this.transactions.opened(this.#store.outbox)
     const { applied } = this.#store
     if (applied < published.last) this.failed(new Error(`${applied} is applied, and ${published.last} was published`))
     memtable.applied()
@@ -79,6 +77,8 @@ export class PlayedPartition extends PlayedMember {
   /** The replies, unless the thread has died over them. */
   take(batch: readonly Command[]): readonly Reply[] | undefined {
     const replies = this.#runner.run(batch, new TurnTimes())
+    // As `Inbox` does.
+    if (this.#runner.broken !== undefined) this.failed(this.#runner.broken.fault)
     if (this.isOver) return undefined
     this.#replica.turned()
     return replies
@@ -107,6 +107,14 @@ export class PlayedPartition extends PlayedMember {
     super.deliver()
   }
 
+  override awaitLmdb(): void {
+    try {
+      this.#store.applyForReader()
+    } catch (fault) {
+      this.failed(fault)
+    }
+  }
+
   async die(): Promise<void> {
     this.parts.link.cut()
     await this.#store.close()
@@ -114,6 +122,7 @@ export class PlayedPartition extends PlayedMember {
 
   /** As `workers/partition.ts` does. */
   end(ended: (fault?: unknown) => void): void {
+    this.throwNext(undefined)
     this.#told.push(() => void this.#ended().then(ended, ended))
   }
 

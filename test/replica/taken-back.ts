@@ -84,6 +84,20 @@ export const mends: readonly PlayedMend[] = [
     before: 'this.logged.apply(last, () => {})',
   },
   {
+    fault: 'turns that were published are taken for applied although their transaction has thrown',
+    file: 'storage/store/turn-publisher.ts',
+    now: 'transaction((environment, outbox) => this.#unapplied.write(environment, outbox))',
+    before: `try {
+        transaction((environment, outbox) => this.#unapplied.write(environment, outbox))
+      } catch {}`,
+  },
+  {
+    fault: 'a turn that stands in the log is said not to be carried out, since it could not be applied',
+    file: 'storage/store/logged-store.ts',
+    now: 'if (!(fault instanceof DiskFault)) this.wal.retract(sequence)',
+    before: '',
+  },
+  {
     fault: 'what a dead thread has published is not recovered',
     file: 'storage/etcd/cluster-log.ts',
     now: 'this.#shown = shown as LogSequence',
@@ -128,7 +142,7 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'an election behind that of a process before it, of the same node, waits for nobody',
-    first: 50,
+    first: 230,
     file: 'partition/replica/read-lease.ts',
     now: 'before.node !== node || before.isElection',
     before: 'before.node !== node',
@@ -147,7 +161,7 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'what a node has said before stands, since a request was carried out that was given up',
-    first: 20,
+    first: 170,
     file: 'storage/etcd/etcd-nodes.ts',
     now: 'if (standing !== undefined && !isSameFacts(standing.own, meant)) untold ??= meant',
     before: 'if (standing !== undefined && !isSameFacts(meant, meant)) untold ??= meant',
@@ -180,6 +194,14 @@ export const mends: readonly PlayedMend[] = [
     now: `this.#hasFailed = true
         failed(fault)`,
     before: 'void fault',
+  },
+  {
+    fault: 'what stands behind a change that could not come into force is said to be in force',
+    first: 85,
+    log: 'control',
+    file: 'partition/replica/metadata-replica.ts',
+    now: 'if (this.#hasFailed) return',
+    before: '',
   },
   {
     fault: 'a heartbeat record is appended while a change is',
