@@ -231,3 +231,30 @@ test('an operator with as many operands as a value has members keeps none of the
     t.ok(stringsKept(() => operated(given, held)) < most, Object.keys(operation).join())
   }
 })
+
+test('what is given to the only operator of an operation is not read to find its end', async (t) => {
+  const items = Array.from({ length: 1000 }, (_, at) => at)
+  const alone = byText({ $set: items })
+  const beside = byText({ $set: items, $unset: 5 })
+  t.equal(
+    charactersRead(() => operated(alone, 1)),
+    1,
+  )
+  t.ok(charactersRead(() => operated(beside, 1)) > items.length)
+})
+
+/** How many characters of texts this work looks at, one by one. */
+function charactersRead(work: () => void): number {
+  let characters = 0
+  const { charCodeAt } = String.prototype
+  String.prototype.charCodeAt = function read(at) {
+    characters += 1
+    return charCodeAt.call(this, at)
+  }
+  try {
+    work()
+  } finally {
+    String.prototype.charCodeAt = charCodeAt
+  }
+  return characters
+}

@@ -60,8 +60,14 @@ export function operated(operation: HeldValue, held: HeldValue | undefined): Res
   throw new Error('an operation has an operator')
 }
 
+/** Only `$set` and `$unset` may stand together: the operand of any other operation ends with its text, which need not be read for it. */
 function operandsOf(operation: HeldValue): ReadonlyMap<string, HeldValue> {
-  if (operation instanceof LargeValue) return operation.parts
+  if (operation instanceof LargeValue) {
+    const first = operatorOf(operation)
+    const isAlone = operation.text?.includes(first === '$set' ? '"$unset":' : '"$set":') === false
+    const operand = first !== undefined && isAlone ? operation.onlyPart(first) : undefined
+    return first === undefined || operand === undefined ? operation.parts : new Map([[first, operand]])
+  }
   return new Map(isObject(operation) ? Object.entries(operation) : [])
 }
 

@@ -281,6 +281,14 @@ export class LargeValue {
     return parts
   }
 
+  /** The part under the only key of an object with a text, not read; undefined if it is no array or object. */
+  onlyPart(key: string): LargeValue | undefined {
+    const from = `{${quote(key)}:`.length
+    if (this.#text === undefined || isScalar(this.#text, from)) return undefined
+    const text = this.#text.slice(from, -1)
+    return LargeValue.written(text, undefined, () => JSON.parse(text) as Value)
+  }
+
   /** Whether it is held as a text, of which all may be read for an operator that is given a text of this length. */
   #isReadFor(given_characters: number): boolean {
     const isText = this.#text !== undefined || this.#isWritten

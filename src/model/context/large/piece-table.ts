@@ -5,6 +5,14 @@ export const nowhere = -1
 
 const leastSlots = 256
 
+/** Most pieces have more characters than this: room for them is made at once, since to place them again takes as long as the first time. */
+const piece_characters = 8
+
+/** A power of two. */
+function slotsFor(characters: number): number {
+  return Math.max(leastSlots, 2 ** Math.ceil(Math.log2((2 * characters) / piece_characters)))
+}
+
 /**
  * The members of an object under their keys, or the scalars of an array, each once, by its text as `JSON.stringify` has written it. With a `Map`,
  * which needs a string of each key, a `$set` of 40,000 members takes twice as long.
@@ -16,7 +24,7 @@ export class PieceTable {
   readonly #ends: number[] = []
   readonly #hashes: number[] = []
   /** Open addressing: the places of the pieces, counted from 1; 0 where there is none. At most half of them are in use. */
-  #slots = new Int32Array(leastSlots)
+  #slots: Int32Array
   /** What a client cannot know, so that it cannot choose keys of one hash. */
   readonly #seed = randomInt()
   readonly #factor = randomInt() | 1
@@ -26,6 +34,7 @@ export class PieceTable {
 
   constructor(text: string) {
     this.#text = text
+    this.#slots = new Int32Array(slotsFor(text.length))
     for (const reader = new PieceReader(text); reader.next(); ) this.#add(reader)
   }
 
