@@ -5,7 +5,9 @@ import { renderNotice } from '../../src/api/ngsi1/render/elements.js'
 import { ChangeViews } from '../../src/api/ngsi2/render/change-view.js'
 import { conditionEvaluator, messageRenderer } from '../../src/api/ngsi2/render/notification-message.js'
 import type { Entity, Value } from '../../src/model/context/entity.js'
-import { maxSteps, StepBudget } from '../../src/model/context/step-budget.js'
+import { attributeOf } from '../../src/model/context/large/large-attribute.js'
+import { LargeValue } from '../../src/model/context/large/large-value.js'
+import { maxSteps, StepBudget, unbounded } from '../../src/model/context/step-budget.js'
 import { Expressions } from '../../src/model/expression/expressions.js'
 import { templateText } from '../../src/model/expression/json-template.js'
 import type { Cause, Change } from '../../src/model/subscription/change.js'
@@ -137,6 +139,13 @@ function matched(
   count: number,
   origin: Partial<Cause['origin']> = {},
 ): readonly NewNotice[] {
+  const matcher = matcherOf(template, count)
+  matcher.match(changeTo(held), { ...cause, origin: { ...cause.origin, ...origin } })
+  return matcher.notices
+}
+
+/** Has subscriptions, each of which has its own template. */
+function matcherOf(template: (order: number) => HttpTemplate, count: number): Matcher {
   const matcher = new Matcher({
     ...{ legacyBody: shortBody, message: renderer, holds: conditionEvaluator(parts), expressions: parts.expressions },
     ...{ log: silentLog, memory_bytes: 10_000 },
@@ -145,8 +154,7 @@ function matched(
     const target = { kind: 'http', timeout_ms: 0, custom: template(order) } as const
     matcher.put(nth(order, { terms: termsWith({ target }) }))
   }
-  matcher.match(changeTo(held), { ...cause, origin: { ...cause.origin, ...origin } })
-  return matcher.notices
+  return matcher
 }
 
 function changeTo(held: Value): Change {
@@ -216,6 +224,27 @@ test('a body that takes more steps than a turn has for it is rendered later, wit
   t.strictSame(later, { ok: true, value: '900000 900000 900000 900000 900000 900000' })
 })
 
+test('a large object is not materialised in the turn to be shown, but when its notification is sent', async (t) => {
+  const object = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at]))
+  const text = JSON.stringify(object)
+  let made = 0
+  const held = LargeValue.written(text, undefined, () => {
+    made += 1
+    return JSON.parse(text)
+  })
+  const after = entity({ attributes: [attributeOf({ ...attribute('a', '1'), value: held })] })
+  const change: Change = { ...changeTo('1'), entity: after }
+  const matcher = matcherOf((order) => ({ json: templateText({ order, a: order > 1 ? '${a}' : 'changed' }) }), 2)
+  matcher.match(change, cause)
+  t.equal(made, 0)
+  const [first, shared] = matcher.notices
+  t.match(first, { body: '{"order":1,"a":"changed"}' })
+  const [only] = shared !== undefined && 'messages' in shared ? shared.messages : []
+  if (only === undefined) throw new Error('it is rendered in the turn')
+  const later = renderer.body(only.terms, change, cause, new StepBudget(maxSteps))
+  t.strictSame(later, { ok: true, value: `{"order":2,"a":${text}}` })
+})
+
 test('however many subscriptions show a long text, each body has it', async (t) => {
   const held = 'x'.repeat(900_000)
   const notices = matched(held, (order) => ({ json: templateText({ order, a: '${a}' }) }), 300)
@@ -239,10 +268,10 @@ test('expressions look up names in a large entity by one table, whichever notice
   const lookUpFor = (token: string) =>
     parts.views.of(change).lookUp({ time: cause.time, origin: { token, service: 'farm' } })
   const table = lookUpFor('secret')
-  t.equal(table('a4711'), 4711)
+  t.equal(table('a4711', unbounded()), 4711)
   t.equal(lookUpFor('secret'), table)
-  t.equal(lookUpFor('other')('authToken'), 'other')
-  t.equal(lookUpFor('secret')('authToken'), 'secret')
+  t.equal(lookUpFor('other')('authToken', unbounded()), 'other')
+  t.equal(lookUpFor('secret')('authToken', unbounded()), 'secret')
 })
 
 test('of a large change little is kept, however much of it is shown in different ways', async (t) => {

@@ -7,15 +7,19 @@ export const maxSteps = 2_000_000
 /** Counts the steps of matching one entity after another. */
 export class StepBudget {
   readonly #limit: number
+  readonly #mostParts: number
   #left: number
   #isSpent = false
+  #isTooLarge = false
 
-  constructor(limit: number) {
+  /** @param mostParts the members and items of the largest value that may be materialised */
+  constructor(limit: number, mostParts = Number.POSITIVE_INFINITY) {
     this.#limit = limit
+    this.#mostParts = mostParts
     this.#left = limit
   }
 
-  /** Whether more steps were asked for than there were. Matches since then are meaningless. */
+  /** Whether more steps were asked for than there were, or a value was too large. Matches since then are meaningless. */
   get isSpent(): boolean {
     return this.#isSpent
   }
@@ -38,10 +42,24 @@ export class StepBudget {
     return false
   }
 
+  /** Whether a value with so many members and items may be materialised, which cannot be interrupted. If not, the budget is spent. */
+  mayMaterialise(parts: () => number): boolean {
+    if (this.#mostParts === Number.POSITIVE_INFINITY || parts() <= this.#mostParts) return true
+    this.#isTooLarge = true
+    this.#isSpent = true
+    return false
+  }
+
+  /** Whether it is spent because a value was too large. */
+  get isTooLarge(): boolean {
+    return this.#isTooLarge
+  }
+
   /** Sets the steps for the next entity, to the initial limit by default. */
   renew(steps = this.#limit): void {
     this.#left = steps
     this.#isSpent = false
+    this.#isTooLarge = false
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Milliseconds } from '../../time.js'
 import type { Value } from '../context/entity.js'
+import { piecesIn } from '../context/large/text-measure.js'
+import { textWritten } from '../context/large/written-value.js'
 import type { Occurrences } from '../context/occurrences.js'
 import type { StepBudget } from '../context/step-budget.js'
 import { isArray, isObject } from '../context/value.js'
@@ -19,7 +21,7 @@ export interface ExpressionScope {
 
 /**
  * The number of members of objects. Listing very many members takes long and cannot be interrupted, so each object is counted at
- * most once, and work on its members is paid for in advance.
+ * most once, by its text if that is known, and work on its members is paid for in advance.
  */
 export class ObjectSizes {
   readonly #known = new WeakMap<object, number>()
@@ -27,7 +29,8 @@ export class ObjectSizes {
   of(value: { readonly [name: string]: Value }): number {
     const known = this.#known.get(value)
     if (known !== undefined) return known
-    const size = Object.keys(value).length
+    const text = textWritten(value)
+    const size = text === undefined ? Object.keys(value).length : piecesIn(text)
     this.#known.set(value, size)
     return size
   }
@@ -118,8 +121,8 @@ export interface EntityInScope {
 
 interface NamedAttribute {
   readonly name: string
-  /** Called when an expression reads it: a large value is materialised then. */
-  readonly value: () => Value
+  /** Called when an expression reads it: a large value is materialised then, unless it is too large for the budget. */
+  readonly value: (budget: StepBudget) => Value
   /** Includes the built-in `previousValue`, `actionType`, `dateCreated`, `dateModified`. */
   readonly metadata: () => readonly (readonly [name: string, value: Value])[]
 }
@@ -127,21 +130,24 @@ interface NamedAttribute {
 /** The name of the metadata of all attributes, an object of objects, which no attribute hides. */
 export const metadataName = 'metadata'
 
+/** The value of a name for an evaluation with this budget; undefined for an unknown name. */
+export type NamesOfEntity = (name: string, budget: StepBudget) => Value | undefined
+
 /**
  * Looks up names in expressions on an entity. An attribute hides `service`, `servicePath` and `authToken`, but not `id`, `type`
  * or `metadata` [NGSIv2 subscriptions 6.3].
  */
-export function namesOf(entity: EntityInScope): ExpressionScope['lookUp'] {
+export function namesOf(entity: EntityInScope): NamesOfEntity {
   const { id, type, service, servicePath, authToken, attributes } = entity
   const texts: ReadonlyMap<string, Value> = new Map(Object.entries({ service, servicePath, authToken }))
   const values = new Map(attributes.map(({ name, value }) => [name, value]))
   let metadata: Value | undefined
-  return (name) => {
+  return (name, budget) => {
     if (name === 'id') return id
     if (name === 'type') return type
     if (name !== metadataName) {
       const value = values.get(name)
-      return value === undefined ? texts.get(name) : value()
+      return value === undefined ? texts.get(name) : value(budget)
     }
     metadata ??= metadataOf(attributes)
     return metadata
@@ -154,7 +160,12 @@ function metadataOf(attributes: readonly NamedAttribute[]): Value {
 
 /** A value within a text: a text as it is, everything else as JSON [NGSIv2 subscriptions 6.2]. */
 export function textOf(value: Value): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : jsonOf(value)
+}
+
+/** As `JSON.stringify` writes it: an array or object as the text that it was read from, if that is known. */
+export function jsonOf(value: Value): string {
+  return (typeof value === 'object' && value !== null ? textWritten(value) : undefined) ?? JSON.stringify(value)
 }
 
 /** Compiles the regular expression of a text; undefined when it does not compile. */

@@ -4,7 +4,7 @@ import { isArray, isObject } from '../context/value.js'
 import type { Expressions } from './expressions.js'
 import type { JsonTemplate } from './json-template.js'
 import { hasMacro, onlyMacro } from './macros.js'
-import { charactersPerStep, type ExpressionScope, metadataName, resultSize, textOf } from './scope.js'
+import { charactersPerStep, type ExpressionScope, jsonOf, metadataName, resultSize, textOf } from './scope.js'
 
 /** Why a template cannot be filled in: a `${` has no `}`, or the result would be longer than a message may be. */
 export type Unfilled = { readonly kind: 'macroOpen' } | { readonly kind: 'filledTooLong' }
@@ -64,7 +64,7 @@ export class Filler {
       const value = this.#filledText(template)
       const size = value === null ? nullSize : resultSize(value, this.#scope)
       if (size === undefined && !budget.isSpent) return err({ kind: 'filledTooLong' })
-      filled += before + (size === undefined ? 'null' : JSON.stringify(value))
+      filled += before + (size === undefined ? 'null' : jsonOf(value))
       bytes += size ?? nullSize
       if (bytes > max_bytes) break
     }

@@ -19,6 +19,9 @@ const leastOfBody = 2 ** 18
 /** The steps that a turn takes for the bodies of a change: some 10 ms. */
 const stepsInTurn = 2 ** 19
 
+/** The members and items of the largest value that is materialised in a turn to be shown: more of them take 10 to 30 ms. */
+const partsInTurn = 2 ** 14
+
 /**
  * Divides the steps of a change equally among its conditions and templates: whether a subscription is notified depends on how
  * many others the change triggers, but not on the cost of their conditions nor on their order.
@@ -59,11 +62,11 @@ export class StepShare {
 
   /**
    * The budget of one body in the turn, valid until the next call: at most what is left there of `stepsInTurn`. A body that needs more of
-   * its steps is rendered later.
+   * its steps, or shows a value of more than `partsInTurn`, is rendered later.
    */
   bodyBudgetInTurn(): StepBudget {
     const left = Math.max(0, stepsInTurn - this.spent)
-    return left < this.bodySteps ? this.#next(left, false) : this.#next(this.bodySteps)
+    return left < this.bodySteps ? this.#next(left, false, partsInTurn) : this.#next(this.bodySteps, true, partsInTurn)
   }
 
   /** Whether the turn has no steps left for bodies. */
@@ -71,21 +74,21 @@ export class StepShare {
     return this.spent >= stepsInTurn
   }
 
-  /** Whether the budget that was given last is spent, and is not all that there is. */
+  /** Whether the budget that was given last is spent, and is not all that there is outside of the turn. */
   get needsMore(): boolean {
-    return !this.#isWhole && this.#budget?.isSpent === true
+    return this.#budget?.isTooLarge === true || (!this.#isWhole && this.#budget?.isSpent === true)
   }
 
-  #next(steps: number, isWhole = true): StepBudget {
+  #next(steps: number, isWhole = true, mostParts?: number): StepBudget {
     this.#isSpent = this.#isAnySpent
     this.#spent = this.spent
-    this.#budget = new StepBudget(steps)
+    this.#budget = new StepBudget(steps, mostParts)
     this.#isWhole = isWhole
     return this.#budget
   }
 
   get #isAnySpent(): boolean {
-    return this.#isSpent || (this.#isWhole && this.#budget?.isSpent === true)
+    return this.#isSpent || (this.#budget?.isSpent === true && !this.needsMore)
   }
 
   /** The steps that all of them together have taken so far. */

@@ -1,7 +1,9 @@
 import type { Value } from '../../../model/context/entity.js'
 import { type HeldValue, plainValue } from '../../../model/context/large/large-attribute.js'
+import { LargeValue } from '../../../model/context/large/large-value.js'
+import type { StepBudget } from '../../../model/context/step-budget.js'
 import { plainDate } from '../../../model/context/value.js'
-import { type ExpressionScope, namesOf } from '../../../model/expression/scope.js'
+import { type NamesOfEntity, namesOf } from '../../../model/expression/scope.js'
 import { type Change, isSmallChange } from '../../../model/subscription/change.js'
 import type { BodyCause, BodyTerms } from '../../../model/subscription/message.js'
 import { serviceOf } from '../../../model/subscription/notice.js'
@@ -16,8 +18,6 @@ import {
   notifiedEntity,
   notifiedItem,
 } from './notification.js'
-
-type LookUp = ExpressionScope['lookUp']
 
 interface Kept {
   /** By the shown metadata. */
@@ -45,7 +45,7 @@ class ChangeView {
   readonly #kept: Kept | undefined
   /** The metadata names that make a difference for this entity. */
   #found: ReadonlySet<string> | undefined
-  #names: { readonly of: BodyCause['origin']; readonly lookUp: LookUp } | undefined
+  #names: { readonly of: BodyCause['origin']; readonly lookUp: NamesOfEntity } | undefined
   #kept_characters = 0
   #longest_characters = 0
 
@@ -93,7 +93,7 @@ class ChangeView {
   }
 
   /** Looks up names in expressions [NGSIv2 subscriptions 6.3]. */
-  lookUp({ origin }: BodyCause): LookUp {
+  lookUp({ origin }: BodyCause): NamesOfEntity {
     const known = this.#names
     if (known?.of.token === origin.token && known.of.service === origin.service) return known.lookUp
     const lookUp = this.#namesSeen(origin)
@@ -127,7 +127,7 @@ class ChangeView {
   }
 
   /** An expression reads few of many attributes. */
-  #namesSeen({ service, token }: BodyCause['origin']): LookUp {
+  #namesSeen({ service, token }: BodyCause['origin']): NamesOfEntity {
     const change = this.#change
     const { tenant, entity } = change
     const { id, type, path: servicePath } = entity
@@ -135,7 +135,7 @@ class ChangeView {
       ...{ id, type: type === '' ? 'Thing' : type },
       ...{ service: serviceOf({ tenant, service }), servicePath, authToken: token },
       attributes: clientAttributes(entity).map((attribute) => ({
-        ...{ name: attribute.name, value: () => asSeen(visibleAttribute(attribute, [])) },
+        ...{ name: attribute.name, value: (budget) => valueSeen(visibleAttribute(attribute, []), budget) },
         metadata: () =>
           notifiedAttribute(attribute, metadataSeen, change).metadata.map(
             (element) => [element.name, asSeen(element)] as const,
@@ -159,6 +159,12 @@ const madeMetadata = ['*', 'ID', 'location', 'previousValue', 'actionType', 'dat
 
 /** The metadata for expressions [NGSIv2 subscriptions 6.3]. */
 const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
+
+/** The value of an attribute as `asSeen`; null, with the budget spent, when it is too large to be materialised with this budget. */
+function valueSeen(attribute: Parameters<typeof asSeen>[0], budget: StepBudget): Value {
+  const { value } = attribute
+  return value instanceof LargeValue && !budget.mayMaterialise(() => value.unmade) ? null : asSeen(attribute)
+}
 
 /** Expressions see dates as text. */
 function asSeen({ value: held, type }: { readonly value: HeldValue; readonly type: string }): Value {

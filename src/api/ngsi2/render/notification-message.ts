@@ -2,7 +2,7 @@ import { compareBytes, type Metadata, type Value } from '../../../model/context/
 import type { StepBudget } from '../../../model/context/step-budget.js'
 import { shownType } from '../../../model/context/value.js'
 import type { Expressions } from '../../../model/expression/expressions.js'
-import type { ExpressionScope } from '../../../model/expression/scope.js'
+import type { ExpressionScope, NamesOfEntity } from '../../../model/expression/scope.js'
 import { Filler, filledPatch, type PatchedAttribute, type PatchTemplate } from '../../../model/expression/template.js'
 import type { Change } from '../../../model/subscription/change.js'
 import {
@@ -192,10 +192,10 @@ function scopeOf(
   { expressions: { sizes }, views, max_bytes }: Omit<RendererParts, 'legacyBody' | 'fillsIn'>,
   budget: StepBudget,
 ): ExpressionScope {
-  let names: ExpressionScope['lookUp'] | undefined
+  let names: NamesOfEntity | undefined
   const lookUp = (name: string): Value | undefined => {
     names ??= views.of(change).lookUp(cause)
-    return names(name)
+    return names(name, budget)
   }
   return { lookUp, now: cause.time, budget, sizes, max_bytes }
 }

@@ -12,6 +12,7 @@ import {
   withoutScalars,
   withScalars,
 } from './text-merge.js'
+import { keepText } from './written-value.js'
 
 /** Items or members that an operator is given: those of a text are not materialised. */
 export type GivenItems = readonly (Value | LargeValue)[] | LargeValue
@@ -211,8 +212,13 @@ export class LargeValue {
   }
 
   get value(): Value {
-    this.#value ??= this.#made === undefined ? this.#joined() : this.#made()
+    this.#value ??= this.#materialised()
     return this.#value
+  }
+
+  /** The members and items, at all depths, that there are to make before the value can be read. */
+  get unmade(): number {
+    return this.#value === undefined ? this.measure.values : 0
   }
 
   /** Counted once; later only changes are counted. */
@@ -364,6 +370,12 @@ export class LargeValue {
       after.#measure = { size, values }
     }
     return after
+  }
+
+  #materialised(): Value {
+    const value = this.#made === undefined ? this.#joined() : this.#made()
+    if (this.#text !== undefined && typeof value === 'object' && value !== null) keepText(value, this.#text)
+    return value
   }
 
   #joined(): Value {

@@ -82,6 +82,13 @@ export interface TextPiece {
   readonly to: number
 }
 
+/** The number of members or items of an object or array, by its text: those of a large object are listed ten times as slowly. */
+export function piecesIn(text: string): number {
+  let pieces = 0
+  for (const reader = new PieceReader(text); reader.next(); ) pieces += 1
+  return pieces
+}
+
 /** The members or items of an object or array, by its text, which has to be measured already. */
 export function piecesOf(text: string): readonly TextPiece[] {
   const pieces: TextPiece[] = []

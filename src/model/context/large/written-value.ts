@@ -5,7 +5,7 @@ import { isArray, quote } from '../value.js'
 /** From this many members and items on, a value takes so long to write that it is done in steps. */
 export const writtenFrom_parts = 4096
 
-/** The texts of large values, until these are forgotten. */
+/** The texts of large values, until these are forgotten: of those that were written in steps, and of those that were read from a text. */
 const texts = new WeakMap<object, string>()
 
 /** Writes a large value of a request in steps, so that it can be sent to its partition at once. */
@@ -13,7 +13,12 @@ export function* writeInSteps(value: Value): Steps<void> {
   if (typeof value === 'object' && value !== null) texts.set(value, yield* writtenInSteps(value))
 }
 
-/** The text that `JSON.stringify` would give, if it was written in steps before. */
+/** Keeps the text that `JSON.stringify` would give of a value, from which it was read. */
+export function keepText(value: object, text: string): void {
+  texts.set(value, text)
+}
+
+/** The text that `JSON.stringify` would give, if it was written in steps before, or the value was read from it. */
 export function textWritten(value: object): string | undefined {
   return texts.get(value)
 }
