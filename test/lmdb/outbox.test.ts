@@ -162,6 +162,26 @@ test('what many are told is read once for all of them, however large it is', asy
   }
 })
 
+test('a group of notices is decoded once, however many slices of it are read', async (t) => {
+  const folder = t.testdir()
+  const disk = new OnDisk(t, folder)
+  disk.enqueue(sharedChange(200, 'x'))
+  const reader = new OutboxReader(folder, storeSettings, assert.fail)
+  t.teardown(() => reader.close())
+  const { parse } = JSON
+  let decoded = 0
+  t.teardown(() => {
+    JSON.parse = parse
+  })
+  JSON.parse = (text, ...rest) => {
+    decoded += 1
+    return parse(text, ...rest)
+  }
+  const numbers = [0, 50, 100, 150].flatMap((after) => reader.after(after, 50).map(({ number }) => number))
+  t.equal(numbers.length, 200)
+  t.equal(decoded, 1)
+})
+
 function shownBy(notice: StoredNotice | 'damaged' | undefined): ShownChange {
   if (notice === undefined || notice === 'damaged' || !('shown' in notice)) throw new Error('it shows no change')
   return notice.shown

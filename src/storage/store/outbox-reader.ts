@@ -86,7 +86,7 @@ export class OutboxReader {
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
     const last = this.#unapplied?.lastNotice ?? 0
     for (;;) {
-      const stored = noticesAfter(this.#outbox, number, limit, this.#unread)
+      const stored = noticesAfter(this.#outbox, number, limit, this.#unread, this.#decode)
       if (stored.length > 0) return stored
       const unapplied = this.#unappliedAfter(Math.max(number, this.#stored), limit)
       if (unapplied !== undefined || this.#stored >= last) return unapplied ?? []
@@ -130,14 +130,16 @@ export class OutboxReader {
   #groupOf(number: NoticeNumber, unread: Unread): NoticeGroup | undefined {
     const last = this.#group
     if (last !== undefined && number >= last.first && number < last.first + last.subscriptions.length) return last
-    this.#group = groupOf(this.#outbox, number, unread, (first, text) => {
-      const known = this.#decoded
-      if (known?.group.first === first && known.text === text) return known.group
-      const group = decodeGroup(first, text)
-      this.#decoded = { text, group }
-      return group
-    })
+    this.#group = groupOf(this.#outbox, number, unread, this.#decode)
     return this.#group
+  }
+
+  readonly #decode: typeof decodeGroup = (first, text) => {
+    const known = this.#decoded
+    if (known?.group.first === first && known.text === text) return known.group
+    const group = decodeGroup(first, text)
+    this.#decoded = { text, group }
+    return group
   }
 
   /** Whether the notice of a number is there. */
@@ -264,11 +266,12 @@ export function noticesAfter(
   after: NoticeNumber,
   limit: number,
   unread: Unread = unreadThrows,
+  decode = decodeGroup,
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
   let bytes = 0
   const single = singlesIn(notices, { start: [after + 1] }, unread)
-  const grouped = membersAfter(groups, after, unread)
+  const grouped = membersAfter(groups, after, unread, decode)
   for (const numbered of mergeSorted([single, grouped], (one, other) => one.number - other.number)) {
     found.push(numbered)
     // What a group shows is not read here.
@@ -314,8 +317,13 @@ function readNotice(number: NoticeNumber, text: string, unread: Unread): Numbere
   }
 }
 
-function* membersAfter(groups: OutboxDatabases['groups'], after: NoticeNumber, unread: Unread) {
-  for (const group of groupsFrom(groups, after + 1, unread)) {
+function* membersAfter(
+  groups: OutboxDatabases['groups'],
+  after: NoticeNumber,
+  unread: Unread,
+  decode: typeof decodeGroup,
+) {
+  for (const group of groupsFrom(groups, after + 1, unread, decode)) {
     for (let at = Math.max(0, after + 1 - group.first); at < group.subscriptions.length; at += 1) {
       const numbered = memberOf(group, at)
       if (numbered !== undefined) yield numbered
@@ -343,9 +351,14 @@ function memberOf(group: NoticeGroup, at: number): NumberedNotice | undefined {
 }
 
 /** The group of a number, and all behind it. */
-function* groupsFrom(groups: OutboxDatabases['groups'], number: NoticeNumber, unread: Unread): Generator<NoticeGroup> {
+function* groupsFrom(
+  groups: OutboxDatabases['groups'],
+  number: NoticeNumber,
+  unread: Unread,
+  decode: typeof decodeGroup,
+): Generator<NoticeGroup> {
   // One before it that cannot be read was told of when it was read.
-  const own = groupOf({ groups }, number, () => {})
+  const own = groupOf({ groups }, number, () => {}, decode)
   if (own !== undefined) yield own
   for (const { key, value } of groups.getRange({ start: [own === undefined ? number : own.first + 1] })) {
     const group = readGroup(Number(onlyPart(key)), value, unread)
