@@ -289,3 +289,28 @@ test('of a large change little is kept, however much of it is shown in different
   }
   t.not(view.members([], 'normalized'), shown, 'it is rendered again')
 })
+
+test('subscriptions with different lists of names look them up in one table of a large entity', async (t) => {
+  const many = Array.from({ length: 5000 }, (_, order) => attribute(`a${order}`, order))
+  const held = entity({ id: 'Silo1', attributes: many })
+  const change: Change = { kind: 'same', tenant, entity: held, before: held, changed: [], given: [], isForced: false }
+  const view = new ChangeViews().of(change)
+  const { notification } = termsWith({ format: 'keyValues' })
+  const bodyOf = (order: number) => {
+    const { id } = nth(order).subscription
+    return view.body({ id, attributes: [`a${order}`], notification, onMetadata: true })
+  }
+  bodyOf(1)
+  const { set } = Map.prototype
+  let entered = 0
+  Map.prototype.set = function counted(name, value) {
+    entered += 1
+    return set.call(this, name, value)
+  }
+  t.teardown(() => {
+    Map.prototype.set = set
+  })
+  const body = bodyOf(2)
+  t.match(body, '"a2":2')
+  t.ok(entered < 100, `${entered} names`)
+})

@@ -109,7 +109,7 @@ function selected(
   own: readonly VisibleAttribute[],
   { names, given, covered, builtin }: Selection,
 ): readonly VisibleAttribute[] {
-  const byName = new Map(own.map((attribute) => [attribute.name, attribute]))
+  const byName = tableOf(own)
   const listed = (name: string): readonly VisibleAttribute[] => {
     const held = byName.get(name) ?? builtin(name)
     if (held !== undefined) return [held]
@@ -119,6 +119,22 @@ function selected(
   if (names.length > 0 && !isListed(allNames, names)) return names.flatMap(listed)
   const shown = own.filter(({ name }) => name !== expiration || isListed(name, names))
   return [...shown, ...names.flatMap((name) => (name === allNames || byName.has(name) ? [] : listed(name)))]
+}
+
+type AttributeTable = ReadonlyMap<string, VisibleAttribute>
+
+/** The tables of many attributes, which all subscriptions to their change look names up in. */
+const tables = new WeakMap<readonly VisibleAttribute[], AttributeTable>()
+
+/** The table of fewer attributes is made as fast as it is found. */
+const manyAttributes = 64
+
+function tableOf(attributes: readonly VisibleAttribute[]): AttributeTable {
+  const known = attributes.length < manyAttributes ? undefined : tables.get(attributes)
+  if (known !== undefined) return known
+  const table = new Map(attributes.map((attribute) => [attribute.name, attribute]))
+  if (attributes.length >= manyAttributes) tables.set(attributes, table)
+  return table
 }
 
 /** The name that stands for all attributes that are not builtin. */
