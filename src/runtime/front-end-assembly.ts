@@ -37,7 +37,9 @@ import type { ListenRefusal } from '../http/listen.js'
 import { openPatterns } from '../http/management-access.js'
 import { type HttpServer, type HttpServerParts, openHttpServer } from '../http/server.js'
 import type { RegistrationId } from '../model/registration/registration.js'
+import { numberOf } from '../number-of.js'
 import { type ActiveAlarm, type AlarmCounts, type AlarmReport, AlarmReports } from '../observe/log/alarms.js'
+import { FrequentEvent } from '../observe/log/frequent-event.js'
 import { errorFacts, type Log } from '../observe/log/log.js'
 import { traceArea } from '../observe/log/trace.js'
 import { DamageLog } from '../observe/log/worker-log.js'
@@ -107,7 +109,7 @@ export async function openFront(
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
   const queries = openQueryPool(task, log, readers, measures)
   const most = Math.ceil(options.requestPermits / options.httpThreads)
-  const loans = new PermitLoans(new SharedSemaphore(memory.permits), most)
+  const loans = openLoans(memory, most, measures, log)
   const stopWatching = measures.watchThread()
   const stopSteps = frontEnd === 0 ? measures.logLongSteps(log) : undefined
   const calls = new ProviderCalls()
@@ -321,6 +323,19 @@ export function appliedOf(positions: readonly SharedArrayBuffer[]): readonly (()
   return positions.map((memory) => {
     const position = new PartitionPosition(memory)
     return () => position.appliedIndex
+  })
+}
+
+/** Where requests wait for another node that does not answer, others have their permits. */
+function openLoans({ permits }: FrontEndTask['memory'], most: number, measures: Measures, log: Log): PermitLoans {
+  const begun = new FrequentEvent()
+  return new PermitLoans(new SharedSemaphore(permits), most, (lent) => {
+    measures.permitsLent(lent)
+    if (lent > 0 && begun.happened() !== undefined)
+      log.warn(
+        'cluster:link',
+        `${numberOf(lent, 'request')} wait for a node that has answered nothing for 1 s: others have their permits`,
+      )
   })
 }
 

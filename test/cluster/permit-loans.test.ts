@@ -14,7 +14,8 @@ function given(t: Test) {
     mock.restoreAll()
   })
   const semaphore = new SharedSemaphore(SharedSemaphore.memory(permits))
-  const loans = new PermitLoans(semaphore, permits)
+  const lent: number[] = []
+  const loans = new PermitLoans(semaphore, permits, (count) => lent.push(count))
   t.teardown(() => loans.close())
   const pass = (time_ms: number): void => {
     now_ms += time_ms
@@ -25,11 +26,11 @@ function given(t: Test) {
     for (let asked = 0; asked < count; asked += 1) semaphore.enqueue()
     return semaphore.queued
   }
-  return { semaphore, loans, pass, ask }
+  return { semaphore, loans, pass, ask, lent }
 }
 
 test('requests that wait for a silent node leave their permits to others', async (t) => {
-  const { semaphore, loans, pass, ask } = given(t)
+  const { semaphore, loans, pass, ask, lent } = given(t)
   const [silent, quick] = [loans.newWaits(), loans.newWaits()]
   for (let count = 0; count < permits; count += 1) t.ok(silent.begin())
   t.equal(ask(permits + 10), 10, 'ten wait for a permit')
@@ -47,6 +48,7 @@ test('requests that wait for a silent node leave their permits to others', async
   for (let count = 0; count <= permits; count += 1) silent.end(true)
   pass(200)
   t.equal(semaphore.queued, permits + 10, 'what was lent is taken back')
+  t.same(lent, [permits, 0], 'each is told')
   t.ok(silent.begin(), 'it has answered')
 })
 

@@ -55,7 +55,7 @@ class PermitSchedule {
     this.#permits = 1 + random.below(40)
     this.#most = 1 + random.below(this.#permits)
     this.#semaphore = new SharedSemaphore(SharedSemaphore.memory(this.#permits))
-    this.#loans = new PermitLoans(faulty(this.#semaphore), this.#most)
+    this.#loans = new PermitLoans(faulty(this.#semaphore), this.#most, () => {})
     const newNode = () => ({ waits: this.#loans.newWaits(), isSilent: false, answered_ms: clock.now_ms })
     this.#nodes = Array.from({ length: 3 }, newNode)
   }

@@ -79,6 +79,10 @@ export const frontEndFigures = new FigureList([], {
     ['free', 'taken'],
   ),
   permitsQueued: gauge('rigel_request_semaphore_queue', 'Requests that wait for a permit'),
+  permitsLent: gauge(
+    'rigel_request_semaphore_lent',
+    'Permits of requests that wait for a node which answers nothing, and that others have meanwhile',
+  ),
   queriesWaiting: gauge('rigel_query_queue_depth', 'Queries that wait for a query thread, over all front ends'),
   queriesRunning: gauge('rigel_queries_running', 'Queries that query threads are working on'),
   forwards: counters(

@@ -269,6 +269,11 @@ export class Measures {
     row.put('queriesRunning', running)
   }
 
+  /** How many permits of requests that wait for a silent node this front end has lent. */
+  permitsLent(lent: number): void {
+    this.frontEnds.row(this.#row).put('permitsLent', lent)
+  }
+
   /** Takes the number of this front end's messages in a partition's mailbox: 0 at first, whatever a replaced thread left. */
   mailboxDepth(partition: number): { set(messages: number): void } {
     const set = (messages: number): void => this.#mailboxes.put(this.#row, partition, BigInt(messages))

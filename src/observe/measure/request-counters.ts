@@ -70,6 +70,7 @@ export class RequestCounters {
     for (const set of Object.values(this.#show)) set(0)
     figures.put('queriesWaiting', 0)
     figures.put('queriesRunning', 0)
+    figures.put('permitsLent', 0)
   }
 
   get timingOn(): boolean {

@@ -17,13 +17,19 @@ export class PermitLoans {
   readonly #semaphore: Pick<SharedSemaphore, 'enqueue' | 'queued' | 'release'>
   readonly #most: number
   readonly #waits: Waits[] = []
+  readonly #changed: (lent: number) => void
   #timer: NodeJS.Timeout | undefined
   #lent = 0
 
-  /** `most`: how many permits are lent at a time at most. */
-  constructor(semaphore: Pick<SharedSemaphore, 'enqueue' | 'queued' | 'release'>, most: number) {
+  /** `most`: how many permits are lent at a time at most. `changed` is told how many are lent, when it is another number. */
+  constructor(
+    semaphore: Pick<SharedSemaphore, 'enqueue' | 'queued' | 'release'>,
+    most: number,
+    changed: (lent: number) => void,
+  ) {
     this.#semaphore = semaphore
     this.#most = most
+    this.#changed = changed
   }
 
   /** Of those who wait for one other. */
@@ -45,6 +51,7 @@ export class PermitLoans {
     let silent = 0
     for (const waits of this.#waits) if (waits.isSilent(now_ms)) silent += waits.open
     const wanted = this.#isCrowded ? Math.min(silent, this.#most) : 0
+    if (wanted !== this.#lent) this.#changed(wanted)
     for (; this.#lent < wanted; this.#lent += 1) this.#semaphore.release()
     // A position that nobody waits at, and whose permit nobody gives back.
     for (; this.#lent > wanted; this.#lent -= 1) this.#semaphore.enqueue()
