@@ -72,6 +72,11 @@ function isOf({ name }: { readonly name: string }, fault: unknown): boolean {
   return fault instanceof Error && (fault.name === name || fault.stack?.startsWith(`${name}: `) === true)
 }
 
+/** Whether the process, or the system, had no descriptor for a file or a connection. */
+export function isOutOfDescriptors(fault: unknown): boolean {
+  return fault instanceof Error && 'code' in fault && (fault.code === 'EMFILE' || fault.code === 'ENFILE')
+}
+
 /** What a failed write or flush is: after it nobody knows what is on disk, so it is not tried again. */
 export function diskFault(file: string, fault: unknown): DiskFault {
   if (fault instanceof DiskFault) return fault

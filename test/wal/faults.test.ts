@@ -119,6 +119,22 @@ test('a record is not retracted once another segment was begun for one that was 
   t.throws(() => log.retract(nth(1)), /can not be retracted/)
 })
 
+test('a log that can open no file goes on in the segment that it has, and takes all records', async (t) => {
+  const on = disk()
+  const log = begun(on)
+  const { position } = log
+  append(log, half('a'), half('b'))
+  on.hasDescriptors = false
+  append(log, half('c'))
+  await appendInPool(on, log, half('d'))
+  t.same(on.names(), ['0000000000000001.log'])
+  on.hasDescriptors = true
+  append(log, half('e'))
+  t.same(on.names(), ['0000000000000001.log', '0000000000000005.log'])
+  on.restart('power')
+  t.same(textsIn(reopened(on, position)), ['a', 'b', 'c', 'd', 'e'].map(half))
+})
+
 test('any other failure, and any of a flush, is a fault that ends the log', async (t) => {
   const kinds: Readonly<Record<string, readonly [EventOutcome, (event: DiskEvent) => boolean]>> = {
     write: ['EIO', ({ kind }) => kind === 'write'],

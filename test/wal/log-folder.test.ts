@@ -39,11 +39,29 @@ test('a file that is closed while it is flushed in the pool is closed after that
   t.equal(file.size_bytes, 3, 'its handle is open')
   await Promise.all(flushes)
   t.throws(() => file.size_bytes, { code: 'EBADF' })
-  t.notOk(
-    readdirSync('/proc/self/fd').some((each) => isOpenAt(each, path)),
-    'and so are all its handles',
-  )
+  t.equal(openAt(path), 0, 'and so are all its handles')
 })
+
+test('what is open of a file and of a folder that was flushed is all that they take', async (t) => {
+  const path = t.testdir()
+  const folder = new DiskLogFolder(path)
+  const file = folder.open('x')
+  folder.flush()
+  const open = openAt(path)
+  file.write(0, Buffer.from('abc'))
+  file.flush()
+  await file.flushInPool()
+  folder.flush()
+  t.equal(openAt(path), open)
+  file.close()
+  folder.close()
+  t.equal(openAt(path), 0)
+})
+
+/** How many files at a path this process has open. */
+function openAt(path: string): number {
+  return readdirSync('/proc/self/fd').filter((each) => isOpenAt(each, path)).length
+}
 
 function isOpenAt(handle: string, path: string): boolean {
   try {

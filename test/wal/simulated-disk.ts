@@ -25,6 +25,7 @@ export class Crash extends Error {
 
 /** An open file. Each handle is told once of the flushes that have failed since it was opened. */
 interface Handle {
+  /** Under which it was opened. */
   readonly name: string
   readonly content: SimulatedContent
   reported: number
@@ -53,6 +54,8 @@ export class SimulatedDisk implements LogFolder {
   readonly path = '/simulated'
   /** What becomes of each event: to be set by the test. */
   outcome: (event: DiskEvent) => EventOutcome = () => 'works'
+  /** Whether a file can be opened: to be set by the test. */
+  hasDescriptors = true
   readonly #random: Random
   #names = new Map<string, SimulatedContent>()
   #namesOnDisk = new Map<string, SimulatedContent>()
@@ -77,6 +80,7 @@ export class SimulatedDisk implements LogFolder {
   }
 
   open(name: string): LogFile {
+    if (!this.hasDescriptors) throw systemError('EMFILE')
     const held = this.#names.get(name)
     if (held) return this.#fileOf(name, held)
     this.#event({ kind: 'make', name })
@@ -105,6 +109,8 @@ export class SimulatedDisk implements LogFolder {
     this.#namesOnDisk = new Map(this.#names)
     this.#namings = []
   }
+
+  close(): void {}
 
   /** Ends the flushes in the pool that are under way. */
   endFlushes(): void {
@@ -142,6 +148,12 @@ export class SimulatedDisk implements LogFolder {
     return content
   }
 
+  /** The name that an open file has by now. */
+  #nameOf({ name, content }: Handle): string {
+    for (const [each, held] of this.#names) if (held === content) return each
+    return name
+  }
+
   #name(content: SimulatedContent, changes: Naming['changes']): void {
     for (const change of changes) setName(this.#names, change)
     this.#namings.push({ content, changes })
@@ -165,11 +177,13 @@ export class SimulatedDisk implements LogFolder {
         const { length } = bytes
         const part = (): Uint8Array => bytes.subarray(0, this.#random.once(2) ? 0 : this.#random.below(length + 1))
         const grows = offset + length > content.size_bytes
-        event({ kind: 'write', name, offset, length, grows }, () => content.write(offset, part(), this.#time))
+        event({ kind: 'write', name: this.#nameOf(handle), offset, length, grows }, () =>
+          content.write(offset, part(), this.#time),
+        )
         content.write(offset, bytes, this.#time)
       },
       flush: () => {
-        event({ kind: 'flush', name }, () => fail(handle, this.#random))
+        event({ kind: 'flush', name: this.#nameOf(handle) }, () => fail(handle, this.#random))
         content.flush()
         report(handle)
       },
@@ -189,8 +203,8 @@ export class SimulatedDisk implements LogFolder {
     const flush = this.#poolFlushes.shift()
     if (flush === undefined) return
     try {
-      const { name, content } = flush.handle
-      this.#decide({ kind: 'flushInPool', name }, () => fail(flush.handle, this.#random))
+      const { content } = flush.handle
+      this.#decide({ kind: 'flushInPool', name: this.#nameOf(flush.handle) }, () => fail(flush.handle, this.#random))
       content.flush(flush.from)
       report(flush.handle)
       flush.resolve()

@@ -265,7 +265,7 @@ export class LocalLog implements NotedLog {
 
   #nextSegment(first: LogSequence): void {
     this.#flushFile()
-    this.#segments.next(first)
+    if (!this.#segments.next(first)) return
     this.#onDisk_bytes = this.#segments.size_bytes
     this.#end = { ...this.#end, segment: first, offset: 0 }
     this.#before = undefined

@@ -3,6 +3,7 @@ import {
   fdatasync,
   fdatasyncSync,
   fstatSync,
+  fsyncSync,
   openSync,
   readdirSync,
   readSync,
@@ -13,7 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { makeFolder, syncFolder } from '../../folder.js'
+import { makeFolder } from '../../folder.js'
 
 /** A file of a log. All of its operations throw what the system says. */
 export interface LogFile {
@@ -40,12 +41,14 @@ export interface LogFolder {
   /** What may still be written to its disk. */
   readonly free_bytes: number
   names(): readonly string[]
-  /** Opens a file for reading and writing, and creates it if it is missing. */
+  /** Opens a file for reading and writing, and creates it if it is missing. Nothing that is done to it later takes another descriptor. */
   open(name: string): LogFile
   rename(from: string, to: string): void
   remove(name: string): void
-  /** Returns when the names of its files are on disk. */
+  /** Returns when the names of its files are on disk. After the first time it takes no descriptor. */
   flush(): void
+  /** Of the folder itself, not of its files. */
+  close(): void
 }
 
 const fdatasyncInPool = promisify(fdatasync)
@@ -54,6 +57,8 @@ const fdatasyncInPool = promisify(fdatasync)
 export class DiskLogFolder implements LogFolder {
   readonly path: string
   readonly #opening: () => void
+  /** Kept from the first flush on: a flush comes behind a change that nobody can take back. */
+  #handle: number | undefined
 
   /** @param opening called before each file is opened, of which a log that is read has as many as it is long */
   constructor(path: string, opening: () => void = () => {}) {
@@ -85,24 +90,34 @@ export class DiskLogFolder implements LogFolder {
   }
 
   flush(): void {
-    syncFolder(this.path)
+    this.#handle ??= openSync(this.path, 'r')
+    fsyncSync(this.#handle)
+  }
+
+  close(): void {
+    if (this.#handle !== undefined) closeSync(this.#handle)
+    this.#handle = undefined
   }
 }
 
 class DiskLogFile implements LogFile {
-  readonly #path: string
   readonly #handle: number
   /**
    * A handle of its own for the pool: the system reports a failed write once to each handle, and a flush that ends meanwhile must not
-   * miss it.
+   * miss it. It is opened with the file: by the first flush the process may have no descriptor left, and a record stands in the file.
    */
-  #poolHandle: number | undefined
+  readonly #poolHandle: number
   #flushing = 0
   #isClosed = false
 
   constructor(path: string) {
-    this.#path = path
     this.#handle = openOrMake(path)
+    try {
+      this.#poolHandle = openSync(path, 'r+')
+    } catch (fault) {
+      closeSync(this.#handle)
+      throw fault
+    }
   }
 
   get size_bytes(): number {
@@ -131,7 +146,6 @@ class DiskLogFile implements LogFile {
   }
 
   async flushInPool(): Promise<void> {
-    this.#poolHandle ??= openSync(this.#path, 'r+')
     this.#flushing += 1
     try {
       await fdatasyncInPool(this.#poolHandle)
@@ -145,7 +159,7 @@ class DiskLogFile implements LogFile {
     this.#isClosed = true
     if (this.#flushing > 0) return
     closeSync(this.#handle)
-    if (this.#poolHandle !== undefined) closeSync(this.#poolHandle)
+    closeSync(this.#poolHandle)
   }
 }
 

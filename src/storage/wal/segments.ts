@@ -1,4 +1,4 @@
-import { diskFault } from '../../faults.js'
+import { diskFault, isOutOfDescriptors } from '../../faults.js'
 import type { LogFile, LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 
@@ -59,41 +59,53 @@ export class Segments {
 
   /**
    * Goes on in a new segment, which is on disk with its smallest size before it has its name: one that is shorter was cut.
-   * Everything in the one before has been flushed.
+   * Everything in the one before has been flushed. Without a descriptor for the new one it goes on in the one before, however long
+   * that becomes, and returns false.
    */
-  next(first: LogSequence): void {
+  next(first: LogSequence): boolean {
     const name = nameOf(first)
-    if (this.#spares.length === 0) {
-      this.#folder.open(`${sparePrefix}${name}`).close()
-      this.#spares.push(`${sparePrefix}${name}`)
-    }
-    const spare = this.#spares.at(-1) ?? name
-    this.#lengthen(spare)
-    this.#folder.rename(spare, name)
-    this.#spares.pop()
-    const file = this.#folder.open(name)
+    const spare = this.#spares.at(-1) ?? `${sparePrefix}${name}`
+    const file = this.#opened(spare)
+    if (file === undefined) return false
+    if (this.#spares.length === 0) this.#spares.push(spare)
     try {
-      this.#folder.flush()
+      this.#lengthen(file, spare)
+      this.#folder.rename(spare, name)
+      this.#spares.pop()
+      this.#flushNames(name)
     } catch (fault) {
       file.close()
-      throw diskFault(name, fault) // Whatever the reason: it may be on disk or not.
+      throw fault
     }
     this.#file.close()
     this.#file = file
     this.#size_bytes = file.size_bytes
     this.#firsts.push(first)
+    return true
+  }
+
+  #opened(name: string): LogFile | undefined {
+    try {
+      return this.#folder.open(name)
+    } catch (fault) {
+      if (isOutOfDescriptors(fault)) return undefined
+      throw fault
+    }
   }
 
   /** Extends a file that is to become a segment to its smallest size, on disk. */
-  #lengthen(name: string): void {
-    const file = this.#folder.open(name)
+  #lengthen(file: LogFile, name: string): void {
+    const { size_bytes } = file
+    const missing_bytes = smallest_bytes(this.#segment_bytes) - size_bytes
+    if (missing_bytes > 0) file.write(size_bytes, Buffer.alloc(missing_bytes))
+    flushed(file, name) // Also what was written when there was not enough space for all of it.
+  }
+
+  #flushNames(name: string): void {
     try {
-      const { size_bytes } = file
-      const missing_bytes = smallest_bytes(this.#segment_bytes) - size_bytes
-      if (missing_bytes > 0) file.write(size_bytes, Buffer.alloc(missing_bytes))
-      flushed(file, name) // Also what was written when there was not enough space for all of it.
-    } finally {
-      file.close()
+      this.#folder.flush()
+    } catch (fault) {
+      throw diskFault(name, fault) // Whatever the reason: it may be on disk or not.
     }
   }
 
@@ -146,6 +158,7 @@ export class Segments {
 
   close(): void {
     this.#file.close()
+    this.#folder.close()
   }
 }
 
