@@ -1,4 +1,5 @@
-import { chmodSync, cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
 import { type Environment, openEnvironment } from '../../src/storage/environment/environment.js'
@@ -241,6 +242,26 @@ test('what the user may not read is not reported as missing, and is no damage', 
     [['export', '-', '-dbPath', data], 1],
     [['reshard', '-partitions', '2', '-dbPath', data], 1],
     [['import', '/dev/null', '--dry-run', '-dbPath', data], 1],
+  ] as const) {
+    t.match(await rigelProgram(words, '', asNobody), { code, output: '', errors: mayNot }, words.join(' '))
+  }
+})
+
+test('a file of locks that the user may not write is named, and is no damage', { skip: withoutNobody }, async (t) => {
+  const data = join(folder, 'partly closed')
+  cpSync(sound, data, { recursive: true })
+  const file = join(data, 'partition-0', 'lock.mdb')
+  chmodSync(file, 0o400)
+  if (asNobody.length > 0) {
+    spawnSync('chown', ['-R', '65534:65534', data])
+    chownSync(file, 0, 0)
+  }
+  const mayNot = /partition-0\/lock\.mdb cannot be opened: the user of this process may not: .*\(EACCES\)/
+  for (const [words, code] of [
+    [['check', '-dbPath', data], 2],
+    [['backup', join(folder, 'a third'), '-dbPath', data], 1],
+    [['export', '-', '-dbPath', data], 1],
+    [['reshard', '-partitions', '2', '-dbPath', data], 1],
   ] as const) {
     t.match(await rigelProgram(words, '', asNobody), { code, output: '', errors: mayNot }, words.join(' '))
   }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, cpSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -232,6 +232,13 @@ const refusalsOfNobody: readonly Refusal[] = [
       /lock cannot be used: the user of this process may not: change its owner or its rights, or use another user \(EACCES\)/,
   },
   {
+    what: 'a file of locks of somebody else',
+    flags: ['-dbPath', at('partly closed')],
+    code: 3,
+    message:
+      /"FATAL".*partition-0\/lock\.mdb cannot be opened: the user of this process may not: change its owner or its rights, .*\(EACCES\)/,
+  },
+  {
     what: 'a place of somebody else',
     flags: ['-dbPath', at('closed/data')],
     code: 3,
@@ -249,6 +256,7 @@ root.before(async () => {
   await made(at('whole'), 2)
   cpSync(at('whole'), at('cut'), { recursive: true })
   rmSync(at('cut/partition-1/data.mdb'))
+  cpSync(at('whole'), at('partly closed'), { recursive: true })
   mkdirSync(at('closed'))
 })
 const none: readonly string[] = []
@@ -284,6 +292,8 @@ test('so is what only somebody without rights meets', {
   skip: withoutNobody,
 }, async (t) => {
   for (const closed of ['closed', 'whole']) chmodSync(at(closed), 0o500)
+  chmodSync(at('partly closed/partition-0/lock.mdb'), 0)
+  if (asNobody.length > 0) spawnSync('chown', ['-R', '65534:65534', at('partly closed')])
   t.teardown(() => {
     for (const closed of ['closed', 'whole']) chmodSync(at(closed), 0o700)
   })

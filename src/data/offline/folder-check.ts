@@ -3,6 +3,7 @@ import { pathExists } from '../../folder.js'
 import { commandSpace_bytes, noSpaceFor } from '../../storage/environment/address-space.js'
 import { restoreCheckpoint } from '../../storage/environment/checkpoint.js'
 import { type EnvironmentSettings, figuresOf, openEnvironment } from '../../storage/environment/environment.js'
+import { tryEnvironmentFiles } from '../../storage/environment/environment-files.js'
 import { damageOf } from '../../storage/environment/file-check.js'
 import { lockDataFolder } from '../../storage/folder/data-folder-lock.js'
 import { finishSwap } from '../../storage/folder/folder-swap.js'
@@ -110,6 +111,8 @@ function checkFiles(path: string, name: string, findings: Findings): void {
     findings.add(file, undefined, 'it is missing')
     return
   }
+  // What this user may not open is no damage.
+  tryEnvironmentFiles(path, false)
   const restored = restoreCheckpoint(path)
   if (!restored.ok) {
     findings.add(join(path, 'checkpoint'), undefined, restored.error.reason)

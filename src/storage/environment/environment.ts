@@ -1,5 +1,6 @@
 import { type Database, open, type RootDatabase } from 'lmdb'
 import type { Key } from '../records/keys.js'
+import { tryEnvironmentFiles } from './environment-files.js'
 
 /** The databases of one partition. Values are texts, whose formats are in `record.ts`. */
 export interface Environment {
@@ -87,9 +88,10 @@ export function map_bytes(sizeMax_bytes: number): number {
 
 /**
  * Opens an environment without its databases. With `flushes` a commit is on disk when it returns; without, whoever writes relies on a
- * log and on checkpoints.
+ * log and on checkpoints. Throws `UnusableFile` when its files cannot be opened.
  */
 export function openRoot(path: string, settings: EnvironmentSettings, flushes = false): RootDatabase<string, Key> {
+  tryEnvironmentFiles(path, settings.readOnly)
   return open<string, Key>({
     path,
     readOnly: settings.readOnly,

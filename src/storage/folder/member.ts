@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { systemFaultText } from '../../faults.js'
 import { pathExists, syncFolder } from '../../folder.js'
 import { openDatabase, openRoot } from '../environment/environment.js'
+import { tryEnvironmentFiles, UnusableFile } from '../environment/environment-files.js'
 import { damageOf } from '../environment/file-check.js'
 import { appliedFact } from '../environment/logged-environment.js'
 import { numberOf } from '../records/damage.js'
@@ -124,6 +125,7 @@ async function withFacts<Result>(
 ): Promise<Result> {
   const file = dataFile(member)
   try {
+    tryEnvironmentFiles(member.path, false)
     reserveLockFile(member, maxReaders)
     const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
     const sizeMax_bytes = size + roomForFact_bytes
@@ -134,6 +136,7 @@ async function withFacts<Result>(
       await root.close()
     }
   } catch (fault) {
+    if (fault instanceof UnusableFile) throw fault
     throw new Error(`${file} cannot be opened: ${systemFaultText(fault)}`, { cause: fault })
   }
 }
