@@ -65,9 +65,12 @@ export class NodeFront {
   static async open(parts: NodeFrontParts): Promise<Result<NodeFront, ListenRefusal>> {
     const front = new NodeFront(parts)
     const refusal = await listen(front.#listener, parts.link.where, parts.log)
-    if (refusal === undefined) return ok(front)
-    await front.close()
-    return err(refusal)
+    if (refusal !== undefined) {
+      await front.close()
+      return err(refusal)
+    }
+    front.#listener.survivesErrors()
+    return ok(front)
   }
 
   private constructor(parts: NodeFrontParts) {

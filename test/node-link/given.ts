@@ -98,6 +98,7 @@ export class GivenNode {
     const node = new GivenNode(t, name, security, limits)
     node.listener.server.listen(0, '127.0.0.1')
     await once(node.listener.server, 'listening')
+    node.listener.survivesErrors()
     t.teardown(() => node.listener.close())
     return node
   }

@@ -295,6 +295,24 @@ test('connections that have shown nothing make room for newer ones; those of nod
   t.same(proven.statuses, ['200', '200'])
 })
 
+test('when there is no descriptor for a connection, one that has shown nothing makes room', async (t) => {
+  const node = await GivenNode.start(t)
+  const first = await Wire.to(t, node)
+  const second = await Wire.to(t, node)
+  // What Node reports when the system refuses to accept.
+  const fault = Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' })
+  node.listener.server.emit('error', fault)
+  await until(() => first.isClosed)
+  t.notOk(second.isClosed)
+  t.match(node.lines, [/a connection could not be accepted: .*too many files open: .*\(EMFILE\)/])
+  node.listener.server.emit('error', fault)
+  await until(() => second.isClosed)
+  t.equal(node.lines.length, 1)
+  const proven = await Wire.opened(t, node)
+  proven.socket.write(request())
+  await until(() => proven.statuses.length === 1)
+})
+
 test('beyond the most connections new ones are closed at once', async (t) => {
   const node = await GivenNode.start(t, 'b', byToken, { connections: 2 })
   const wires = [await Wire.to(t, node), await Wire.to(t, node)]

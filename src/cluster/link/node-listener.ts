@@ -7,9 +7,11 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Socket } from 'node:net'
+import { systemFaultText } from '../../faults.js'
 import { RefusalLines } from '../../http/client-access.js'
 import { InputTurns } from '../../http/held-requests.js'
 import { beginWhenHeard, createTlsServer, stopListening, takeConnections } from '../../http/listen.js'
+import { FrequentEvent } from '../../observe/log/frequent-event.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import { awaitFirstHead, type FirstHead } from './first-head.js'
 import { LaterOutcomes } from './later-outcomes.js'
@@ -86,6 +88,7 @@ export class NodeListener {
   readonly #tokens: TokenCheck
   readonly #requests: LinkRequests
   readonly #lines: RefusalLines
+  readonly #acceptFailures = new FrequentEvent()
   readonly #accepted = new WeakMap<Socket, Accepted>()
   readonly #sockets = new Set<Socket>()
   /** By remote address and port, the oldest first. */
@@ -112,6 +115,19 @@ export class NodeListener {
     this.server.on('tlsClientError', (fault: Error, socket: Socket) => {
       this.#lines.refused(`from ${socket.remoteAddress} without a certificate of the cluster (${fault.message})`)
       socket.destroy()
+    })
+  }
+
+  /**
+   * Accepting fails from now on only for want of descriptors or memory, which ends: the oldest connection that has shown nothing makes
+   * room.
+   */
+  survivesErrors(): void {
+    this.server.on('error', (fault: NodeJS.ErrnoException) => {
+      const [oldest] = this.#unproven.values()
+      oldest?.destroy()
+      if (this.#acceptFailures.happened() === undefined) return
+      this.#parts.log.warn('cluster:link', `a connection could not be accepted: ${systemFaultText(fault)}`)
     })
   }
 
