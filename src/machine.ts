@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, freemem, totalmem } from 'node:os'
 
 /** The memory that there is for the process: that of the machine, or of its container where that has less. */
@@ -24,6 +24,23 @@ export function memoryUsed_bytes(): number {
 /** What the process may still take: less than its limit leaves it where other processes have taken what there was. */
 export function memoryLeft_bytes(): number {
   return Math.max(0, Math.min(memoryLimit_bytes() - memoryUsed_bytes(), freemem()))
+}
+
+/** The descriptors of the process: of files, connections and threads. */
+export interface Descriptors {
+  /** How many it may have (`ulimit -n`). */
+  readonly limit: number
+  readonly open: number
+}
+
+/** Undefined where the system does not say how many there may be. */
+export function descriptors(): Descriptors | undefined {
+  try {
+    const [, limit] = /^Max open files +(\d+) /m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return limit === undefined ? undefined : { limit: Number(limit), open: readdirSync('/proc/self/fd').length }
+  } catch {
+    return undefined // There are no such files on this system.
+  }
 }
 
 /** Half of these processors, from 1 to 8: as many front ends, and as many partitions, when no number is asked for. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { test } from 'tap'
 import { freePort } from '../bench/free-port.js'
@@ -51,6 +52,41 @@ test('a process with few descriptors has fewer connections, and serves on when a
   for (let number = 0; number < 5; number += 1) t.equal(await statusOfVersion(broker), 200)
   t.equal((await broker.update('APPEND', { id: 'E', attributes: [{ name: 'a', value: '1' }] })).status, 200)
   t.equal(await broker.end('SIGTERM'), 0)
+})
+
+test('receivers and clients that take all descriptors they can get leave the log its own', async (t) => {
+  const receiver = createServer((incoming) => incoming.resume()).listen(0, '0.0.0.0')
+  await once(receiver, 'listening')
+  t.teardown(() => {
+    receiver.closeAllConnections()
+    receiver.close()
+  })
+  const address = receiver.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const flags = ['-partitions', '1', '-httpThreads', '1', '-initialNotificationLimit', '0']
+  const broker = await RunningBroker.start(t, flags, { descriptors: 200 })
+  await broker.writes(/\d+ attempts to notify instead of 256 \(-notifTotal\).*the process may have 200 open files/)
+  await broker.send('POST', '/v2/entities', { id: 'E', type: 'T', a: { value: 0 } })
+  for (let number = 1; number <= 200; number += 1) {
+    const url = `http://127.0.1.${number}:${port}/`
+    const subscription = { subject: { entities: [{ id: 'E' }] }, notification: { http: { url } } }
+    t.equal((await broker.send('POST', '/v2/subscriptions', subscription)).status, 201)
+  }
+  await silent(t, broker.port, 300)
+  for (let value = 1; value <= 100; value += 1) {
+    t.equal((await broker.send('PATCH', '/v2/entities/E/attrs', { a: { value } })).status, 204)
+  }
+  t.notMatch(broker.output, /EMFILE/)
+  await broker.end('SIGKILL')
+  await broker.run()
+  t.match(await broker.send('GET', '/v2/entities/E/attrs/a/value'), { status: 200, text: '100' })
+  t.equal(await broker.end('SIGTERM'), 0)
+})
+
+test('too few descriptors for a client and a notification are refused, with how many it takes', async (t) => {
+  const { code, output } = await startWith(80, t.testdir())
+  t.equal(code, exitCodes.dataFolder)
+  t.match(output, /"FATAL".*the process may have 80 open files, and needs \d+ at least: raise the limit \(ulimit -n\)/)
 })
 
 test('a process that has too few descriptors to start says so', async (t) => {

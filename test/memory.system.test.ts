@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
-import { memoryNeeded } from '../src/runtime/memory-needed.js'
+import { memoryNeeded } from '../src/runtime/resources/memory-needed.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 

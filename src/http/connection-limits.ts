@@ -1,7 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import type { Log } from '../observe/log/log.js'
-import type { ConnectionLimit } from '../threads/shared-memory/limits.js'
 import { mostTaking_ms } from '../time-limit.js'
 import type { ClientConnection, InProgress } from './connections.js'
 
@@ -232,35 +229,4 @@ function part(whole: object | undefined, name: string): object | undefined {
 function numberOf(handle: object | undefined, name: string): number {
   const found: unknown = handle === undefined ? undefined : Reflect.get(handle, name)
   return typeof found === 'number' ? found : 0
-}
-
-/** Lowers the number of connections to what the descriptors of the process allow, with a line that says so. */
-export function fitDescriptors(limit: ConnectionLimit, log: Log): void {
-  const found = connectionsWithinDescriptors()
-  if (found === undefined || found.connections >= limit.limit) return
-  const { connections, descriptors } = found
-  log.warn(
-    'http:listen',
-    `${connections} connections at a time instead of ${limit.limit} (-maxConnections): the process may have ${descriptors} open files (ulimit -n)`,
-  )
-  limit.lower(connections)
-}
-
-/** The part of the descriptors that is left to threads, files and connections to others. */
-const reserve = 1 / 4
-
-/**
- * How many connections the process can accept and still open its files and send notifications; nothing where the system
- * does not say how many descriptors a process may have.
- */
-function connectionsWithinDescriptors(): { readonly connections: number; readonly descriptors: number } | undefined {
-  try {
-    const [, limit] = /^Max open files +(\d+) /m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    if (limit === undefined) return undefined
-    const descriptors = Number(limit)
-    const taken = readdirSync('/proc/self/fd').length
-    return { connections: Math.max(1, Math.floor(descriptors * (1 - reserve)) - taken), descriptors }
-  } catch {
-    return undefined // No such file: not Linux.
-  }
 }

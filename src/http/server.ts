@@ -13,7 +13,6 @@ import { type Milliseconds, secondsText } from '../time.js'
 import { Admission, type AdmissionReport, Overload, permitShare } from './admission.js'
 import { tokenCheck } from './checks.js'
 import { ClientAccess, RefusalLines } from './client-access.js'
-import { fitDescriptors } from './connection-limits.js'
 import {
   descriptorOf,
   hostsOf,
@@ -143,7 +142,6 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
     return undefined
   }
   const limit = new ConnectionLimit(parts.memory.connections)
-  if (parts.index === 0) fitDescriptors(limit, parts.log)
   const main: ListenAddress =
     parts.fd === undefined ? { port: options.port, hosts: hostsOf(options) } : { fd: parts.fd }
   let refusal = await open(mainResources(parts), limit, main)

@@ -36,10 +36,10 @@ import { exitCodes } from './exit-codes.js'
 import { appliedOf, type Connectable, type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
 import { FrontEnds } from './front-ends.js'
 import { GuardedEndpoints } from './guarded-endpoints.js'
-import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
 import { type Ending, endInOrder, endingParts, type GivenUp } from './orderly-end.js'
 import { configuredKeys, reloadFiles } from './reload-files.js'
+import { type ThreadHeaps, threadHeaps } from './resources/memory-needed.js'
 import {
   type BrokerPlan,
   type FrontEndTask,
@@ -76,6 +76,7 @@ interface EndReports {
 export class Core {
   readonly #options: Options
   readonly #settings: readonly Setting[]
+  readonly #forwards: number
   readonly #log: MainLog
   readonly #fatal: (reason: string, code?: number) => void
   readonly #standsStill: (reason: string) => void
@@ -107,7 +108,7 @@ export class Core {
    * that keeps this thread from its event loop.
    */
   constructor(
-    { options, settings }: Pick<FrontEndTask, 'options' | 'settings'>,
+    { options, settings, forwards }: Pick<FrontEndTask, 'options' | 'settings' | 'forwards'>,
     folder: DataFolder,
     log: MainLog,
     switches: Switches,
@@ -119,6 +120,7 @@ export class Core {
     this.#standsStill = standsStill
     this.#options = options
     this.#settings = settings
+    this.#forwards = forwards
     this.#log = log
     this.#fatal = fatal
     this.#folder = folder
@@ -230,6 +232,7 @@ export class Core {
       ...this.#plan,
       options: this.#options,
       settings: this.#settings,
+      forwards: this.#forwards,
       apiKeys: keys.value,
       queryHeap_MiB: this.#heaps.query_MiB,
       sequences,

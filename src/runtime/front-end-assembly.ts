@@ -358,7 +358,7 @@ function confirmedReads(
 }
 
 function openProviders(
-  { options, memory, transactions: memoryOfTransactions }: FrontEndTask,
+  { options, memory, forwards, transactions: memoryOfTransactions }: FrontEndTask,
   log: Log,
   measures: Measures,
   reports: AlarmReports,
@@ -371,6 +371,7 @@ function openProviders(
     requestLimit_bytes: forwardMaxSize,
     responseLimit_bytes: forwardResponseMaxSize,
     insecure,
+    permits: { total: forwards },
     destinations: new Destinations(destinations, new ProtectedEndpoints(memory.endpoints)),
     log,
     shownPayload_bytes: () => measures.switches.get('infoPayloadMaxSize'),

@@ -5,7 +5,7 @@ import { isBehind, isStartGivenUp, systemFaultText } from '../faults.js'
 import { openManagementPort, type Setting, warningsOf } from '../flags/command-line.js'
 import type { Options } from '../flags/settings.js'
 import { type ListenRefusal, readTls } from '../http/listen.js'
-import { halfTheProcessors, memoryLimit_bytes } from '../machine.js'
+import { descriptors, halfTheProcessors, memoryLimit_bytes } from '../machine.js'
 import { errorFacts, faultText } from '../observe/log/log.js'
 import type { MainLog } from '../observe/log/main-log.js'
 import { err, ok, type Result } from '../result.js'
@@ -17,10 +17,17 @@ import { mapsOf, readersOf } from './broker-plan.js'
 import { partitionsForNewFolder } from './commands/cluster-look.js'
 import { Core } from './core.js'
 import { exitCodes } from './exit-codes.js'
-import { memoryNeeded, memoryWarnings } from './memory-needed.js'
 import { givenUpText } from './orderly-end.js'
 import { portHolder } from './port-holder.js'
 import { configuredKeys } from './reload-files.js'
+import {
+  type DescriptorShares,
+  descriptorShares,
+  descriptorWarning,
+  mostShares,
+  withinShares,
+} from './resources/descriptors-needed.js'
+import { memoryNeeded, memoryWarnings } from './resources/memory-needed.js'
 import { watchStart } from './start-watch.js'
 
 /** The exit codes after a second signal: 128 plus the number of the signal. */
@@ -90,6 +97,10 @@ export class Life {
       everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
       maxReaders: readersOf(this.#options),
       maps: mapsOf(this.#options),
+      prevents: (count) => {
+        const shares = this.#descriptorShares(count)
+        return shares.ok ? undefined : shares.error
+      },
       serves: { cluster: this.#options.cluster?.name },
       named: textsIn(this.#options),
       tell: (line) => this.#log.warn('storage:folder', line),
@@ -101,7 +112,11 @@ export class Life {
     if (unusable !== undefined) return this.#leave(...listenFailure(unusable))
     this.#log.life('main:start', ...startLine(this.#options, folder.value.partitions))
     this.#warnOfMemory(folder.value.partitions)
-    const given = { options: this.#options, settings: this.#settings }
+    const shares = this.#descriptorShares(folder.value.partitions)
+    if (!shares.ok) return this.#leave(exitCodes.dataFolder, shares.error)
+    this.#warnOfDescriptors(folder.value.partitions, shares.value)
+    const { forwards } = shares.value
+    const given = { options: withinShares(this.#options, shares.value), settings: this.#settings, forwards }
     const fatal = (reason: string, code?: number): Promise<void> => this.#cannotGoOn(reason, code)
     const standsStill = (reason: string): Promise<void> => this.#killed(reason)
     const core = new Core(given, folder.value, this.#log, this.#switches, fatal, standsStill, watch.goesOn)
@@ -168,6 +183,20 @@ export class Life {
     for (const warning of memoryWarnings(memoryNeeded(this.#options, partitions), thereIs)) {
       this.#log.warn('main:memory', warning)
     }
+  }
+
+  /** What the flags allow where the system does not say how many descriptors there may be. */
+  #descriptorShares(partitions: number): Result<DescriptorShares, string> {
+    const thereAre = descriptors()
+    return thereAre === undefined
+      ? ok(mostShares(this.#options))
+      : descriptorShares(this.#options, partitions, thereAre)
+  }
+
+  #warnOfDescriptors(partitions: number, shares: DescriptorShares): void {
+    const thereAre = descriptors()
+    const warning = thereAre && descriptorWarning(this.#options, partitions, shares, thereAre)
+    if (warning !== undefined) this.#log.warn('main:descriptors', warning)
   }
 
   /**

@@ -5,7 +5,7 @@ import type { NotificationOptions } from '../flags/settings.js'
 import { Expressions } from '../model/expression/expressions.js'
 import { Matcher } from '../model/subscription/matcher.js'
 import type { Log } from '../observe/log/log.js'
-import { expressions_MiB } from './memory-needed.js'
+import { expressions_MiB } from './resources/memory-needed.js'
 
 /** Whether templates of custom notifications are filled in, and the most bytes of their result. */
 export type TemplateSettings = Pick<RendererParts, 'fillsIn' | 'max_bytes'>

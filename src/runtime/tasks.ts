@@ -116,6 +116,8 @@ export interface FrontEndTask extends BrokerPlan {
   readonly settings: readonly Setting[]
   /** Undefined where no key is needed. */
   readonly apiKeys: readonly ApiKey[] | undefined
+  /** The most requests to context providers at a time. */
+  readonly forwards: number
   /** The heap limit of its query threads. */
   readonly queryHeap_MiB: number
   readonly sequences: SharedArrayBuffer

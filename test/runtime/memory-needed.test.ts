@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { memoryNeeded, memoryWarnings, threadHeaps } from '../../src/runtime/memory-needed.js'
+import { memoryNeeded, memoryWarnings, threadHeaps } from '../../src/runtime/resources/memory-needed.js'
 
 const flags = {
   httpThreads: 1,

@@ -50,6 +50,8 @@ export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> 
   readonly everyPage_bytes: number
   /** What whoever opens the folder will map beside what it has now. */
   readonly maps: FolderMaps
+  /** Why this process cannot open a folder with this many partitions, for the operator; undefined when it can. */
+  readonly prevents?: (partitions: number) => string | undefined
   /** Present for a broker: the cluster that it belongs to, or none. */
   readonly serves?: { readonly cluster: string | undefined }
   /** Files that flags name: a pid file, keys, logs. They may stand in the folder before its first start. */
@@ -165,7 +167,7 @@ async function openedFolder(path: string, settings: FolderSettings): Promise<Res
       reason: `${path} was made with ${numberOf(partitions, 'partition')} and keeps that number: start without -partitions, or give it ${settings.partitions} with rigel reshard`,
     })
   }
-  const impossible = noSpaceForAll(partitions, settings.maps)
+  const impossible = settings.prevents?.(partitions) ?? noSpaceForAll(partitions, settings.maps)
   if (impossible !== undefined) return err({ reason: impossible })
   const unrestored = firstNotRestored(membersOf(path, partitions), settings)
   if (unrestored !== undefined) return err({ reason: unrestored })
@@ -192,7 +194,7 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
     })
   }
   const partitions = settings.partitions ?? begun?.partitions ?? settings.preferred
-  const impossible = noSpaceForAll(partitions, settings.maps)
+  const impossible = settings.prevents?.(partitions) ?? noSpaceForAll(partitions, settings.maps)
   if (impossible !== undefined) return err({ reason: impossible })
   const folder = randomUUID()
   noteNextFormat(path, { partitions, folder })

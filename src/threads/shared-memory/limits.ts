@@ -81,11 +81,6 @@ export class ConnectionLimit {
     return Math.max(0, this.#counts.taken(open) - this.limit)
   }
 
-  /** Lowers the limit for all threads, where the operating system allows fewer connections than were asked for. */
-  lower(to: number): void {
-    this.#counts.set(connectionLimit, to)
-  }
-
   /** Counts a connection, which has to be released; false when `beyond` more than the limit are open already. */
   take(beyond = 0): boolean {
     return this.#counts.take(1, this.limit + beyond, open)

@@ -1,5 +1,5 @@
-import type { Options } from '../flags/settings.js'
-import { memtable_bytes } from '../storage/store/memtable.js'
+import type { Options } from '../../flags/settings.js'
+import { memtable_bytes } from '../../storage/store/memtable.js'
 
 /** The flags that bound the broker's memory. */
 type MemoryFlags = Pick<
