@@ -115,3 +115,10 @@ export function systemFaultText(fault: unknown): string {
   const meaning = meanings[code]
   return meaning === undefined ? fault.message : `${meaning} (${code})`
 }
+
+/** The text of an error: for a system error with its file and what helps. */
+export function failureText(fault: unknown): string {
+  const text = systemFaultText(fault)
+  const isKnown = fault instanceof Error && text !== fault.message
+  return isKnown && 'path' in fault ? `${fault.path}: ${text}` : text
+}

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import { DiedOpening } from '../broker/coordinator/partitions.js'
-import { isBehind, isStartGivenUp, systemFaultText } from '../faults.js'
+import { failureText, isBehind, isStartGivenUp, systemFaultText } from '../faults.js'
 import { openManagementPort, type Setting, warningsOf } from '../flags/command-line.js'
 import type { Options } from '../flags/settings.js'
 import { type ListenRefusal, readTls } from '../http/listen.js'
@@ -136,7 +136,7 @@ export class Life {
         const reason = `partition ${fault.partition} could not be started: ${fault.message}`
         return this.#leave(exitCodes.internal, reason, errorFacts(fault.cause))
       }
-      return this.#leave(exitCodes.dataFolder, `the data folder ${dbPath} cannot be used: ${faultText(fault)}`)
+      return this.#leave(exitCodes.dataFolder, `the data folder ${dbPath} cannot be used: ${failureText(fault)}`)
     }
     const listening = await core.listen()
     if (!listening.ok) return this.#leave(...listenFailure(listening.error))

@@ -239,6 +239,12 @@ const refusalsOfNobody: readonly Refusal[] = [
       /"FATAL".*partition-0\/lock\.mdb cannot be opened: the user of this process may not: change its owner or its rights, .*\(EACCES\)/,
   },
   {
+    what: 'a data file of somebody else',
+    flags: ['-dbPath', at('without a file')],
+    code: 3,
+    message: /"FATAL".*cannot be used: .*partition-1\/data\.mdb: the user of this process may not: .*\(EACCES\)/,
+  },
+  {
     what: 'a place of somebody else',
     flags: ['-dbPath', at('closed/data')],
     code: 3,
@@ -256,7 +262,7 @@ root.before(async () => {
   await made(at('whole'), 2)
   cpSync(at('whole'), at('cut'), { recursive: true })
   rmSync(at('cut/partition-1/data.mdb'))
-  cpSync(at('whole'), at('partly closed'), { recursive: true })
+  for (const copy of ['partly closed', 'without a file']) cpSync(at('whole'), at(copy), { recursive: true })
   mkdirSync(at('closed'))
 })
 const none: readonly string[] = []
@@ -293,7 +299,9 @@ test('so is what only somebody without rights meets', {
 }, async (t) => {
   for (const closed of ['closed', 'whole']) chmodSync(at(closed), 0o500)
   chmodSync(at('partly closed/partition-0/lock.mdb'), 0)
-  if (asNobody.length > 0) spawnSync('chown', ['-R', '65534:65534', at('partly closed')])
+  chmodSync(at('without a file/partition-1/data.mdb'), 0)
+  const partly = [at('partly closed'), at('without a file')]
+  if (asNobody.length > 0) spawnSync('chown', ['-R', '65534:65534', ...partly])
   t.teardown(() => {
     for (const closed of ['closed', 'whole']) chmodSync(at(closed), 0o700)
   })

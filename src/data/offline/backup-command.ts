@@ -2,6 +2,7 @@ import { get as httpGet, type IncomingMessage } from 'node:http'
 import { get as httpsGet, type RequestOptions } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { checkServerIdentity } from 'node:tls'
+import { failureText } from '../../faults.js'
 import { ownBroker, ownToken } from '../../flags/own-broker.js'
 import { numberOf } from '../../number-of.js'
 import type { Result } from '../../result.js'
@@ -15,7 +16,6 @@ import {
   type CommandSurroundings,
   command,
   commandCodes,
-  failureText,
   urlOf,
   WrongCommandLine,
 } from './command.js'

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { systemFaultText } from '../../faults.js'
+import { failureText } from '../../faults.js'
 import { asksForHelp } from '../../flags/asks-for-help.js'
 import { nearest } from '../../flags/command-words.js'
 import type { ProgressOutput } from './progress.js'
@@ -90,13 +90,6 @@ export function urlOf(given: CommandArguments): string | undefined {
   url.search = ''
   url.hash = ''
   return url.href.endsWith('/') ? url.href.slice(0, -1) : url.href
-}
-
-/** The text of an error: for a system error with its file and what helps. */
-export function failureText(fault: unknown): string {
-  const text = systemFaultText(fault)
-  const isKnown = fault instanceof Error && text !== fault.message
-  return isKnown && 'path' in fault ? `${fault.path}: ${text}` : text
 }
 
 /**

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import { connect, rootCertificates } from 'node:tls'
-import { systemFaultText } from '../../faults.js'
+import { failureText, systemFaultText } from '../../faults.js'
 import { readTextFile } from '../../text-file.js'
-import { CommandFailure, failureText } from './command.js'
+import { CommandFailure } from './command.js'
 
 /** Why a request got no response. */
 export interface ConnectionFault {

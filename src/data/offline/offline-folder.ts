@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { mergedStats } from '../../delivery/queue/delivery-records.js'
+import { failureText } from '../../faults.js'
 import { halfTheProcessors } from '../../machine.js'
 import { compareBytes, type Entity, type Tenant } from '../../model/context/entity.js'
 import type { DeliveryStats } from '../../model/subscription/notice.js'
@@ -17,7 +18,7 @@ import { MetadataStore } from '../../storage/store/metadata-store.js'
 import { OutboxReader } from '../../storage/store/outbox-reader.js'
 import { PartitionStore } from '../../storage/store/partition-store.js'
 import { RecordWalk } from '../../storage/store/record-walk.js'
-import { CommandFailure, failureText, Unfinished } from './command.js'
+import { CommandFailure, Unfinished } from './command.js'
 
 /** How a command opens a data folder that no broker runs on. */
 export interface FolderOpening {

@@ -1,7 +1,8 @@
 import { checked, type Given, refuse } from '../../api/ngsi2/parse/tree.js'
+import { failureText } from '../../faults.js'
 import { findJsonFault, maxNesting, parseJson } from '../../json-reader.js'
 import type { Milliseconds } from '../../time.js'
-import { failureText } from '../offline/command.js'
+
 import { entityLine, readEntityLine } from './entity-line.js'
 import { type InputFile, linesOf, mayBeParsed, type TextLine } from './input-file.js'
 import {

@@ -1,6 +1,7 @@
 import { clusterText, shownCluster } from '../../broker/services/cluster-status.js'
 import { removeNode } from '../../cluster/membership/node-removal.js'
-import { commandCodes, failureText } from '../../data/offline/command.js'
+import { commandCodes } from '../../data/offline/command.js'
+import { failureText } from '../../faults.js'
 import { asksForHelp } from '../../flags/asks-for-help.js'
 import { readOptions } from '../../flags/command-line.js'
 import { err, ok, type Result } from '../../result.js'

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { commandCodes, failureText } from '../../data/offline/command.js'
+import { commandCodes } from '../../data/offline/command.js'
+import { failureText } from '../../faults.js'
 import { isKeyName, makeApiKey, parseTenants } from '../../flags/api-keys.js'
 import { asksForHelp } from '../../flags/asks-for-help.js'
 

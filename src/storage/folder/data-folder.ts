@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { systemFaultText } from '../../faults.js'
+import { failureText } from '../../faults.js'
 import { numberOf } from '../../number-of.js'
 import { err, ok, type Result } from '../../result.js'
 import { type NeededSpace, noSpaceFor } from '../environment/address-space.js'
@@ -132,7 +132,7 @@ function foreignIn(path: string, named: readonly string[]): string | undefined {
 
 function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   return openedFolder(path, settings).catch((fault: unknown) =>
-    err({ reason: `the data folder ${path} cannot be used: ${systemFaultText(fault)}` }),
+    err({ reason: `the data folder ${path} cannot be used: ${failureText(fault)}` }),
   )
 }
 
