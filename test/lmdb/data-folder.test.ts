@@ -119,6 +119,38 @@ test('a damaged, missing or other format is refused, not guessed at', async (t) 
   for (const left of ['partition-0', 'control']) t.match(await tried(t.testdir({ [left]: {} })), /missing/)
 })
 
+test('a number of partitions that is not the one of the folder is refused, and no entity is missed', async (t) => {
+  const folder = t.testdir()
+  await made(folder, 3)
+  const file = join(folder, 'format.json')
+  const whole = readFileSync(file, 'utf8')
+  for (const [from, to] of [
+    ['"partitions":3', '"partitions":1'],
+    ['"partitions":3', '"partitions":7'],
+    ['"crc":', '"crc":1'],
+  ] as const) {
+    writeFileSync(file, whole.replace(from, to))
+    t.match(await tried(folder), /format\.json is damaged: restore it from a backup/, to)
+  }
+  const { crc: _, ...earlier } = JSON.parse(whole)
+  writeFileSync(file, JSON.stringify(earlier))
+  t.equal(await tried(folder), 'opened', 'a version before this one has written no checksum')
+  writeFileSync(file, JSON.stringify({ ...earlier, partitions: 1 }))
+  const beyond =
+    /says 1 partition, but there is .*\/partition-[12]: restore the folder from a backup, or move partition-/
+  t.match(await tried(folder), beyond)
+})
+
+test('a making that was interrupted leaves no partitions that the folder does not get', async (t) => {
+  const folder = t.testdir()
+  await made(folder, 4)
+  renameSync(join(folder, 'format.json'), join(folder, 'format.making.json'))
+  t.equal(await tried(folder, { partitions: 2 }), 'opened')
+  t.same(readdirSync(folder).sort(), ['control', 'format.json', 'partition-0', 'partition-1'])
+  const other = t.testdir({ 'partition-5': {} })
+  t.match(await tried(other, { partitions: 2 }), /says 2 partitions, but there is .*\/partition-5/)
+})
+
 test('a path that is no folder, or can not be one, is refused', async (t) => {
   const folder = t.testdir({ file: 'x', unreadable: { 'format.json': {} }, locked: { lock: {} } })
   t.match(await tried(join(folder, 'file')), /file is not a folder/)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { failureText } from '../../faults.js'
 import { numberOf } from '../../number-of.js'
@@ -12,6 +12,7 @@ import {
   type FolderFormat,
   formatFile,
   noteNextFormat,
+  partitionBeyond,
   readFormat,
   readNextFormat,
 } from './folder-format.js'
@@ -196,6 +197,12 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
   const partitions = settings.partitions ?? begun?.partitions ?? settings.preferred
   const impossible = settings.prevents?.(partitions) ?? noSpaceForAll(partitions, settings.maps)
   if (impossible !== undefined) return err({ reason: impossible })
+  // They are empty: nothing is stored in a folder whose creation has not come to its end.
+  for (let more = partitions; more < (begun?.partitions ?? 0); more += 1) {
+    rmSync(layout(path).partitionPath(more), { recursive: true, force: true })
+  }
+  const beyond = partitionBeyond(path, partitions)
+  if (beyond !== undefined) return err({ reason: beyond })
   const folder = randomUUID()
   noteNextFormat(path, { partitions, folder })
   for (const member of membersOf(path, partitions)) {

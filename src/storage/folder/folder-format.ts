@@ -1,6 +1,8 @@
-import { readFileSync, renameSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { pathExists, replaceFile, syncFolder } from '../../folder.js'
+import { numberOf } from '../../number-of.js'
 import { err, ok, type Result } from '../../result.js'
 
 /** The format that this program writes, and the only one that it reads. */
@@ -25,12 +27,30 @@ export function formatFile(path: string): string {
   return join(path, names.now)
 }
 
-/** The format of a folder; refuses with `missing`, or with a reason for the operator. Throws when its file cannot be read. */
+/**
+ * The format of a folder; refuses with `missing`, or with a reason for the operator, also when the folder has more partitions than it
+ * says. Throws when its file cannot be read.
+ */
 export function readFormat(path: string): Result<FolderFormat, 'missing' | { readonly reason: string }> {
   const format = parsed(formatFile(path))
   if (format === 'missing') return err(format)
   if (format === 'damaged') return err({ reason: `${formatFile(path)} is damaged: restore it from a backup` })
-  return 'otherVersion' in format ? err({ reason: otherFormat(path, format.otherVersion) }) : ok(format)
+  if ('otherVersion' in format) return err({ reason: otherFormat(path, format.otherVersion) })
+  const reason = partitionBeyond(path, format.partitions)
+  return reason === undefined ? ok(format) : err({ reason })
+}
+
+/** Why a folder cannot have this number of partitions: there is a later one, whose entities would be missing. */
+export function partitionBeyond(path: string, partitions: number): string | undefined {
+  const beyond = readdirSync(path).find((name) => /^partition-\d+$/.test(name) && partitionNumber(name) >= partitions)
+  return (
+    beyond &&
+    `${formatFile(path)} says ${numberOf(partitions, 'partition')}, but there is ${join(path, beyond)}: restore the folder from a backup, or move ${beyond} elsewhere if it does not belong to it`
+  )
+}
+
+function partitionNumber(name: string): number {
+  return Number(name.slice('partition-'.length))
 }
 
 /** The sentence that something was written in a format which this program does not read, and what to do. */
@@ -45,8 +65,17 @@ export function readNextFormat(path: string): FolderFormat | undefined {
 }
 
 /** The text of the format file. */
-export function formatText({ partitions, folder }: FolderFormat): string {
-  return `${JSON.stringify({ format: formatVersion, partitions, folder })}\n`
+export function formatText(format: FolderFormat): string {
+  return `${JSON.stringify({ ...membersOf(format), crc: checksumOf(format) })}\n`
+}
+
+function membersOf({ partitions, folder }: FolderFormat): FolderFormat & { readonly format: number } {
+  return { format: formatVersion, partitions, folder }
+}
+
+/** The CRC-32 of what a format file holds beside it. Part of the format on disk; files of earlier versions have none. */
+function checksumOf(format: FolderFormat): number {
+  return crc32(JSON.stringify(membersOf(format)))
 }
 
 /** Notes the intended format durably, before the folder is created. */
@@ -77,5 +106,7 @@ function checked(raw: unknown): FolderFormat | { readonly otherVersion: number }
   if (!('partitions' in raw) || !('folder' in raw)) return undefined
   const { partitions, folder } = raw
   if (typeof partitions !== 'number' || !Number.isInteger(partitions) || partitions < 1) return undefined
-  return typeof folder === 'string' ? { partitions, folder } : undefined
+  if (typeof folder !== 'string') return undefined
+  const isAsWritten = !('crc' in raw) || raw.crc === checksumOf({ partitions, folder })
+  return isAsWritten ? { partitions, folder } : undefined
 }
