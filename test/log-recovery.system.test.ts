@@ -6,6 +6,7 @@ import { DiskLogFolder } from '../src/storage/wal/log-folder.js'
 import { type LogPosition, LogScan, parsePosition } from '../src/storage/wal/log-scan.js'
 import { nameOf } from '../src/storage/wal/segments.js'
 import { overwritten } from './lmdb/given-folder.js'
+import { rigel } from './offline/given-command.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
@@ -60,6 +61,24 @@ test('what was being appended when the power was cut is cut off the log, and a l
   t.equal(await broker.end('SIGKILL'), 'SIGKILL')
   await broker.run()
   t.equal(await level(broker), '11')
+})
+
+test('a log of noise refuses the start and is a finding, and a cut that a start would make is noted', async (t) => {
+  const { broker, behind, file } = await killed(t)
+  const whole = readFileSync(file)
+  writeFileSync(file, Buffer.alloc(whole.length, 'noise'))
+  await t.rejects(broker.run(), { message: ended })
+  const damage =
+    /partition-0\/log\/\d+\.log is damaged at byte \d+ \(record \d+ before it, which the checkpoint names, is damaged\)/
+  t.match(broker.output, damage)
+  t.match(await rigel('check', '-dbPath', broker.folder), { code: 1, output: damage })
+  writeFileSync(file, whole)
+  overwritten(file, (behind.at(-1)?.offset ?? 0) - 16, Buffer.alloc(4, 'noise'))
+  const cut =
+    /partition-0\/log: \d+ bytes at its end are cut off when it is opened: a record whose writing was interrupted; it may have been ack/
+  t.match(await rigel('check', '-dbPath', broker.folder), { code: 0, output: cut })
+  await broker.run()
+  t.equal(await level(broker), '9')
 })
 
 test('a record that was on disk and is damaged refuses the start with file, offset and way out', async (t) => {

@@ -10,9 +10,11 @@ import {
   half,
   nth,
   opening_bytes,
+  readFrom,
   reopened,
   small,
   textsIn,
+  written,
 } from './given.js'
 
 const first = '0000000000000001.log'
@@ -69,6 +71,71 @@ for (const [where, folderOf] of Object.entries(folders)) {
     append(again, 'zwei')
     t.same(textsIn(again), ['one', 'zwei'])
     again.close()
+  })
+
+  test(`in ${where}, a log of which nothing sound is left behind its checkpoint is damage`, async (t) => {
+    const noise = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, at) => (at * 89 + 13) % 251))
+    const behind = { what: 'what follows record 2 is no record that was being written' }
+    for (const [from, length, error] of [
+      [0, 4096, { what: 'record 2 before it, which the checkpoint names, is damaged' }],
+      [opening_bytes + 80, 4096, behind],
+      [opening_bytes + 80, 300, behind],
+    ] as const) {
+      const folder = folderOf(t)
+      const log = begun(folder)
+      append(log, 'one', 'two')
+      const { position } = log
+      append(log, 'three', 'four', 'five')
+      log.close()
+      written(folder, from, noise(Math.min(length, 4096 - from)))
+      const { what } = error
+      const expected = { ok: false, error: { file: `${folder.path}/${first}`, offset: position.offset, what } }
+      t.same(LocalLog.open(folder, position, small), expected, `${length} bytes from ${from} on`)
+    }
+  })
+
+  test(`in ${where}, noise from some record up to the end of the file is damage`, async (t) => {
+    for (const more of [40, 60]) {
+      const folder = folderOf(t)
+      const log = begun(folder)
+      const { position } = log
+      append(log, 'one', 'two', 'three')
+      log.close()
+      written(folder, opening_bytes + more, Buffer.alloc(4096 - opening_bytes - more, 'noise'))
+      const what = 'what follows record 1 is no record that was being written'
+      const expected = { ok: false, error: { file: `${folder.path}/${first}`, offset: opening_bytes + 40, what } }
+      t.same(LocalLog.open(folder, position, small), expected, `from ${more} on`)
+    }
+  })
+
+  test(`in ${where}, records that are missing before a later segment are damage`, async (t) => {
+    const folder = folderOf(t)
+    const log = begun(folder)
+    const { position } = log
+    append(log, 'one', 'two')
+    log.close()
+    folder.open('0000000000009999.log').close()
+    const what = 'record 3 is missing or damaged, and 0000000000009999.log was begun later'
+    t.match(LocalLog.open(folder, position, small), { ok: false, error: { what } })
+  })
+
+  test(`in ${where}, a part of the next record behind the checkpoint is cut`, async (t) => {
+    for (const length of [4, 14, 20, 32]) {
+      const folder = folderOf(t)
+      const log = begun(folder)
+      append(log, 'one')
+      const { position } = log
+      append(log, 'two')
+      log.close()
+      const { offset } = position
+      const file = folder.open(first)
+      const begin = readFrom(file, offset, length)
+      file.close()
+      written(folder, offset, Buffer.concat([begin, Buffer.alloc(40 - length)]))
+      const again = reopened(folder, position)
+      t.same(textsIn(again, 1), [], `${length} bytes of it`)
+      again.close()
+    }
   })
 
   test(`in ${where}, a record that was written behind one that is lost is cut, and never fits again`, async (t) => {

@@ -78,6 +78,14 @@ export function damageByte(folder: LogFolder, name: string, offset: number): voi
   file.close()
 }
 
+/** Writes bytes over a place of the first segment. */
+export function written(folder: LogFolder, offset: number, bytes: Uint8Array): void {
+  const file = folder.open('0000000000000001.log')
+  file.write(offset, bytes)
+  file.flush()
+  file.close()
+}
+
 /** Leaves a part of a file, as it is on disk, and nothing else. */
 export function cutFile(folder: LogFolder, name: string, part: number): void {
   const file = folder.open(name)

@@ -15,7 +15,7 @@ const help = `Usage: rigel check -dbPath FOLDER
 
 Checks the data folder of a stopped broker, or the backup in DIR: every page of its files, every record of its logs, every entity
 with its index entries, every notification, subscription and registration. A data folder is first brought up to date with its
-logs, as at a start. The check repairs nothing.
+logs, as at a start; if that cuts an incomplete record off a log, a line says so. The check repairs nothing else.
 
   -dbPath FOLDER   the data folder
 

@@ -6,11 +6,12 @@ import type { Log } from '../../observe/log/log.js'
 import type { WriteWatch } from '../../threads/shared-memory/thread-beats.js'
 import type { Nanoseconds } from '../../time.js'
 import { isClusterNote } from '../etcd/cluster-log.js'
-import { numberOf } from '../records/damage.js'
+import { folderWayOut, numberOf } from '../records/damage.js'
 import type { Key } from '../records/keys.js'
 import type { PinnedCommit, PinPurpose } from '../records/store.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
 import { DiskLogFolder } from '../wal/log-folder.js'
+import { cutRecord, damageText } from '../wal/log-recovery.js'
 import { LogScan, parsePosition, positionText } from '../wal/log-scan.js'
 import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import { type Checkpoints, readCheckpoint } from './checkpoint.js'
@@ -51,8 +52,6 @@ const progress_ms = 2000
 
 /** The number of records without changes after which the environment notes them, so that the log can be truncated. */
 const passedMost = 100
-
-const wayOut = 'restore the data folder from a backup'
 
 /** An environment with its log, from which it is brought up to date when it is opened. */
 export class LoggedEnvironment {
@@ -241,16 +240,14 @@ export class LoggedEnvironment {
     const folder = new DiskLogFolder(join(path, 'log'), () => writing?.recovers())
     const settings = { durable, failed }
     const checkpoint = readCheckpoint(path)
-    if (!checkpoint.ok) throw new DamagedRecord(`${checkpoint.error.reason}: ${wayOut}`)
+    if (!checkpoint.ok) throw new DamagedRecord(`${checkpoint.error.reason}: ${folderWayOut}`)
     // A folder that has left its cluster begins a log of its own behind what it has applied.
     if (checkpoint.value === undefined || isClusterNote(checkpoint.value.note)) return this.#begun(folder, settings)
     const from = parsePosition(checkpoint.value.note)
-    if (from === undefined) throw new DamagedRecord(`the checkpoint of ${path} names no place in the log: ${wayOut}`)
+    if (from === undefined)
+      throw new DamagedRecord(`the checkpoint of ${path} names no place in the log: ${folderWayOut}`)
     const opened = LocalLog.open(folder, from, settings)
-    if (!opened.ok) {
-      const { file, offset, what } = opened.error
-      throw new DamagedRecord(`${file} is damaged at byte ${offset} (${what}): ${wayOut}`)
-    }
+    if (!opened.ok) throw new DamagedRecord(`${damageText(opened.error)}: ${folderWayOut}`)
     const { log: wal, cut_bytes, isEmpty } = opened.value
     if (isEmpty) {
       log?.warn(
@@ -259,10 +256,7 @@ export class LoggedEnvironment {
       )
     }
     if (cut_bytes > 0) {
-      log?.warn(
-        'storage:log',
-        `${cut_bytes} bytes at the end of ${folder.path} were cut: a record that was not acknowledged`,
-      )
+      log?.warn('storage:log', `${cut_bytes} bytes at the end of ${folder.path} were cut: ${cutRecord}`)
     }
     return orClose(
       () => this.#readFromApplied(wal),
@@ -275,7 +269,7 @@ export class LoggedEnvironment {
     const position = wal.positionOf(this.#applied)
     if (position === undefined) {
       throw new DamagedRecord(
-        `${this.#parts.path}/data.mdb has applied record ${this.#applied}, which its log does not have: ${wayOut}`,
+        `${this.#parts.path}/data.mdb has applied record ${this.#applied}, which its log does not have: ${folderWayOut}`,
       )
     }
     this.#checkpoints.takeSync(positionText(position))
@@ -285,7 +279,7 @@ export class LoggedEnvironment {
   /** Begins the log of an environment without a checkpoint, which is new or the copy of a backup. */
   #begun(folder: DiskLogFolder, settings: LocalLogSettings): LocalLog {
     if (!new LogScan(folder).isEmpty) {
-      throw new DamagedRecord(`${folder.path} holds records, but the checkpoint beside it is missing: ${wayOut}`)
+      throw new DamagedRecord(`${folder.path} holds records, but the checkpoint beside it is missing: ${folderWayOut}`)
     }
     const wal = LocalLog.begin(folder, this.#applied, settings)
     return orClose(
@@ -310,7 +304,7 @@ export class LoggedEnvironment {
       if (ofTheDisk !== fault) throw ofTheDisk
       const reason = fault instanceof Error ? fault.message : String(fault)
       throw new DamagedRecord(
-        `record ${sequence} of ${this.#parts.path}/log cannot be applied (${reason}): ${wayOut}`,
+        `record ${sequence} of ${this.#parts.path}/log cannot be applied (${reason}): ${folderWayOut}`,
         {
           cause: fault,
         },

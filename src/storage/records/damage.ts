@@ -5,6 +5,9 @@ import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import { decodeToRead } from './large-record.js'
 import { decodeEntity, type Located, locatedIn } from './record.js'
 
+/** What an operator can do about damage. */
+export const folderWayOut = 'restore the data folder from a backup'
+
 /** The location of a record: the folder of its partition, and its key. */
 export interface RecordLocation {
   readonly path: string
@@ -63,7 +66,7 @@ export const unreadThrows: Unread = (_, fault) => {
 export function unread(path: string, record: string, fault: unknown): DamagedRecord {
   const file = join(path, 'data.mdb')
   return new DamagedRecord(
-    `${file}: ${record} cannot be read (${reasonOf(fault)}); all others are: restore the data folder from a backup if it is needed`,
+    `${file}: ${record} cannot be read (${reasonOf(fault)}); all others are: ${folderWayOut} if it is needed`,
   )
 }
 
@@ -71,9 +74,7 @@ export function unread(path: string, record: string, fault: unknown): DamagedRec
 export function numberOf(text: string | undefined, path: string, name: string): number {
   const number = Number(text ?? 0)
   if (Number.isSafeInteger(number)) return number
-  throw new DamagedRecord(
-    `${join(path, 'data.mdb')}: ${name} is no number (${text}): restore the data folder from a backup`,
-  )
+  throw new DamagedRecord(`${join(path, 'data.mdb')}: ${name} is no number (${text}): ${folderWayOut}`)
 }
 
 function reasonOf(fault: unknown): string {
@@ -83,5 +84,5 @@ function reasonOf(fault: unknown): string {
 function damaged({ path, tenant, sequence }: RecordLocation, what: string): DamagedRecord {
   const file = join(path, 'data.mdb')
   const key = tenant === '' ? `${sequence}` : `${sequence} of service ${tenant}`
-  return new DamagedRecord(`${file}: the record at sequence ${key} ${what}: restore the data folder from a backup`)
+  return new DamagedRecord(`${file}: the record at sequence ${key} ${what}: ${folderWayOut}`)
 }

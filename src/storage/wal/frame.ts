@@ -105,16 +105,60 @@ export function frameIn(bytes: FileBytes, offset: number): Frame | undefined {
 /** The unit that disks write atomically. */
 const sector_bytes = 512
 
+/** Whether the head of a frame at an offset would lie in one sector. */
+function isInOneSector(offset: number): boolean {
+  return (offset % sector_bytes) + head_bytes <= sector_bytes
+}
+
+/** The head of the record behind `before`, as far as that is known before it is written; zeros stand for the rest. */
+function followingHead({ sequence, crc }: Pick<Frame, 'sequence' | 'crc'>): Buffer {
+  const head = Buffer.alloc(head_bytes)
+  head.writeUInt32LE(magic, 0)
+  head.writeUInt32LE(crc, 12)
+  head.writeUIntLE(sequence + 1, 16, 6)
+  head.writeUInt16LE(version, 22)
+  return head
+}
+
+/** Whether a part of the head of the record behind `before` stands at an offset, and otherwise zeros. */
+function isPartOfHead(bytes: FileBytes, offset: number, before: Pick<Frame, 'sequence' | 'crc'>): boolean {
+  const head = bytes.from(offset, head_bytes)
+  const isWritten = (at: number): boolean => at < 4 || (at >= 12 && at < 24)
+  return followingHead(before).every((byte, at) => !isWritten(at) || head[at] === byte || head[at] === 0)
+}
+
 /**
  * The length on disk that is noted in a frame which goes on behind the end of its file; 0 unless the frame certainly follows `before`.
  */
 export function fileSizeInHead(bytes: FileBytes, offset: number, before: Pick<Frame, 'sequence' | 'crc'>): number {
   const head = bytes.from(offset, head_bytes)
   const length = claimedLength(head, 0)
-  const isInOneSector = (offset % sector_bytes) + head_bytes <= sector_bytes
-  if (length === undefined || !isInOneSector || offset + frameSize(length) <= bytes.length) return 0
+  if (length === undefined || !isInOneSector(offset) || offset + frameSize(length) <= bytes.length) return 0
   const follows = sequenceAt(head, 0) === before.sequence + 1 && head.readUInt32LE(12) === before.crc
   return follows && head.readUInt16LE(22) === version ? head.readUInt32LE(28) * block_bytes : 0
+}
+
+/**
+ * Whether what stands behind the last frame of a file can be left by a write that was interrupted. A frame is written with a zeroed head
+ * behind it, and never up to the end of the file. So behind a frame that was flushed with that head stands a part of the next frame, or
+ * zeros; and behind any frame there are zeros somewhere.
+ */
+export function canBeTorn(
+  bytes: FileBytes,
+  offset: number,
+  before: Pick<Frame, 'sequence' | 'crc'>,
+  isFlushed: boolean,
+): boolean {
+  if (offset + head_bytes > bytes.length) return true
+  if (isFlushed && !isPartOfHead(bytes, offset, before)) return false
+  let end = offset
+  while (end + head_bytes <= bytes.length) {
+    const length = claimedLength(bytes.from(end, head_bytes), 0)
+    // A file that has become longer than is known may end within a frame, of whose head another sector may be missing.
+    if (length === undefined) return !isInOneSector(end) || zerosFrom(bytes, end) < bytes.length
+    end += frameSize(length)
+  }
+  return true
 }
 
 /** The frame with this CRC that ends at an offset of a file of frames; undefined if the frames before the offset do not lead to one. */
@@ -166,8 +210,13 @@ export function torn_bytes(bytes: FileBytes, offset: number): number {
   const length = claimedLength(bytes.from(offset, head_bytes), 0)
   const rest = bytes.length - offset
   if (length !== undefined && frameSize(length) <= rest) return frameSize(length)
-  for (let end = alignment_bytes; end < rest; end += alignment_bytes) if (isZeroed(bytes, offset + end)) return end
-  return rest
+  return zerosFrom(bytes, offset + alignment_bytes) - offset
+}
+
+/** Where the next zeroed head begins, or the file ends. */
+function zerosFrom(bytes: FileBytes, offset: number): number {
+  for (let at = offset; at < bytes.length; at += alignment_bytes) if (isZeroed(bytes, at)) return at
+  return bytes.length
 }
 
 /**

@@ -6,7 +6,7 @@ import type { LogFolder } from './log-folder.js'
 import { type LogDamage, recoverLog } from './log-recovery.js'
 import { type LogPosition, LogScan, positionText, type ScannedRecord } from './log-scan.js'
 import type { Appended, FlushTime, LogRecord, LogSequence, NotedLog } from './record-log.js'
-import { isOutOfSpace, nameOf, Segments } from './segments.js'
+import { defaultSegment_bytes, isOutOfSpace, nameOf, Segments } from './segments.js'
 
 export interface LocalLogSettings {
   /**
@@ -27,8 +27,6 @@ export interface OpenedLog {
   /** Whether the file is empty, so that nothing says how many records there were. */
   readonly isEmpty: boolean
 }
-
-const defaultSegment_bytes = 2 ** 26
 
 /** What is read of a log has to fit into one text, half of the longest that there can be: a longer record would never be applied. */
 const recordMost_bytes = 2 ** 28
@@ -69,8 +67,8 @@ export class LocalLog implements NotedLog {
   }
 
   /**
-   * Opens a log whose records up to a position are needed no more. A record at its end that is not whole was not
-   * acknowledged, and is cut; one that is not whole and had been flushed is damage.
+   * Opens a log whose records up to a position are needed no more. A record at its end that is not whole is cut, as one
+   * that was being written; one that certainly had been flushed is damage.
    */
   static open(folder: LogFolder, from: LogPosition, settings: LocalLogSettings): Result<OpenedLog, LogDamage> {
     const recovered = recoverLog(folder, from, settings.segment_bytes ?? defaultSegment_bytes)

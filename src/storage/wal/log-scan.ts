@@ -63,6 +63,11 @@ export class LogScan {
     return this.#firsts.includes(segment)
   }
 
+  /** The first segment that begins behind a record; undefined when there is none. */
+  segmentAfter(sequence: LogSequence): LogSequence | undefined {
+    return this.#firsts.find((first) => first > sequence)
+  }
+
   /** Whether no segment begins with a record. */
   get isEmpty(): boolean {
     return this.#firsts.every((first) => {

@@ -2,6 +2,9 @@ import { diskFault, isOutOfDescriptors } from '../../faults.js'
 import type { LogFile, LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 
+/** How large a segment becomes, unless something else is asked for. */
+export const defaultSegment_bytes = 2 ** 26
+
 /** A segment is extended by its own length at a time, within these limits and by at most a sixteenth of what the disk has left. */
 const growthMin_bytes = 2 ** 18
 const growthMax_bytes = 2 ** 22

@@ -39,6 +39,11 @@ export class Findings {
     this.#tell({ file, key: key && JSON.stringify(key), what })
   }
 
+  /** Reports what an operator should know of a file that is sound, and does not count it. */
+  note(file: string, what: string): void {
+    this.#tell({ file, key: undefined, what })
+  }
+
   /** The result of a function; if it throws, the fault is a finding and the result undefined. */
   attempt<Thing>(
     file: string,
