@@ -176,6 +176,11 @@ test('what comes through a pipe may be compressed, and what is hostile in it is 
     code: 1,
     errors: /the import did not come to its end: unexpected end of file/,
   })
+  const long = gzipSync(exportOf(Array.from({ length: 6000 }, (_, n) => room(n))))
+  t.match(await rigelProgram(into('cut long'), long.subarray(0, long.length / 2)), {
+    code: 1,
+    errors: /created: \d+ entities\n.*the import did not come to its end: unexpected end of file/s,
+  })
   // A bomb: 200 MiB of one line, nested deeper than any stack or memory takes, behind what is good.
   const bomb = gzipSync(
     Buffer.concat([

@@ -136,6 +136,10 @@ async function imported(
       keepsGoing: settings.keepsGoing,
       interrupted,
       remark: (remark) => report.note(remark),
+      ended: (result) => {
+        progress.end()
+        errors.write(report.text(result, settings.dry))
+      },
       progressed: (items) => progress.at(source.progress()?.done ?? items),
     })
     progress.end()

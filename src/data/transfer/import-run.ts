@@ -1,4 +1,5 @@
 import type { Tenant } from '../../model/context/entity.js'
+import { err, ok, type Result } from '../../result.js'
 import {
   type Classified,
   classOf,
@@ -41,6 +42,8 @@ export interface ImportSettings {
   readonly remark: (remark: Remark) => void
   /** Ends the run; what came before is imported. */
   readonly interrupted: AbortSignal
+  /** Called with what was imported before a fault that ends the run, which is thrown then. */
+  readonly ended: (result: ImportResult) => void
   /** Called now and then with the number of items read so far. */
   readonly progressed: (items: number) => void
 }
@@ -48,12 +51,19 @@ export interface ImportSettings {
 /** The number of items that a sink gets together. */
 const together = 2000
 
-/** Passes all items of a source to a sink, in order. If it stops at an item or is interrupted, all items before have been imported. */
+/**
+ * Passes all items of a source to a sink, in order. If it stops at an item or is interrupted, or if the source ends with a fault, all
+ * items before have been imported. Throws what the source and the sink throw.
+ */
 export async function runImport(source: ItemSource, sink: Sink, settings: ImportSettings): Promise<ImportResult> {
   const run = new ImportRun(sink, settings)
   try {
-    for await (const piece of source.pieces) {
-      for (const sourced of piece) {
+    for await (const piece of faultLast(source.pieces)) {
+      if (!piece.ok) {
+        await run.flush()
+        throw piece.error
+      }
+      for (const sourced of piece.value) {
         await run.take(sourced)
         if (run.hasStopped || settings.interrupted.aborted) return run
       }
@@ -61,9 +71,20 @@ export async function runImport(source: ItemSource, sink: Sink, settings: Import
     await run.flush()
   } catch (fault) {
     // What waits for long is made to fail by the interruption.
-    if (!settings.interrupted.aborted) throw fault
+    if (settings.interrupted.aborted) return run
+    settings.ended(run)
+    throw fault
   }
   return run
+}
+
+/** The pieces of a source, and as the last one the fault that it ends with. */
+async function* faultLast<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Result<Piece, unknown>> {
+  try {
+    for await (const piece of pieces) yield ok(piece)
+  } catch (fault) {
+    yield err(fault)
+  }
 }
 
 class ImportRun implements ImportResult {
