@@ -1,6 +1,16 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'tap'
@@ -157,8 +167,43 @@ test('a path that is no folder, or can not be one, is refused', async (t) => {
   t.match(await tried(join(folder, 'file', 'below')), /cannot be made/)
   symlinkSync('nowhere', join(folder, 'dangling'))
   t.match(await tried(join(folder, 'dangling')), /cannot be made/)
-  t.match(await tried(join(folder, 'unreadable')), /unreadable cannot be used: it is a folder \(EISDIR\)/)
+  t.match(
+    await tried(join(folder, 'unreadable')),
+    /unreadable\/format\.json cannot be read: it is a folder \(EISDIR\): restore it from a backup/,
+  )
   t.match(await tried(join(folder, 'locked')), /lock cannot be used: it is a folder \(EISDIR\)/)
+})
+
+test('what stands in the place of a file of the folder is refused by name, with what helps', async (t) => {
+  const folder = join(t.testdir(), 'whole')
+  await made(folder, 2)
+  const restoring = 'restore the data folder from a backup'
+  const files: readonly (readonly [file: string, what: string, wayOut: string])[] = [
+    ['format.json', 'it is a folder (EISDIR)', 'restore it from a backup'],
+    ['cluster.json', 'it is a folder (EISDIR)', 'restore it from a backup of the folder'],
+    ['swap.json', 'it is a folder (EISDIR)', 'restore the folder from a backup'],
+    ['partition-0/checkpoint', 'it is a folder', restoring],
+    ['partition-1/data.mdb', 'it is a folder', restoring],
+  ]
+  for (const [name, what, wayOut] of files) {
+    for (const [place, reason] of [
+      [(file: string) => mkdirSync(file), what],
+      [(file: string) => spawnSync('mkfifo', [file]), 'it is no regular file'],
+    ] as const) {
+      const damaged = join(t.testdirName, `${name.replace('/', '-')} ${reason}`)
+      cpSync(folder, damaged, { recursive: true })
+      const file = join(damaged, name)
+      rmSync(file, { force: true })
+      place(file)
+      t.match(await tried(damaged), `${file} cannot be read: ${reason}: ${wayOut}`)
+    }
+  }
+  const locks = join(folder, 'control', 'lock.mdb')
+  rmSync(locks)
+  spawnSync('mkfifo', [locks])
+  t.match(await tried(folder), `${locks} cannot be read: it is no regular file: remove it`)
+  writeFileSync(join(folder, 'swap.json'), '')
+  t.match(await tried(folder), `${join(folder, 'swap.json')} is damaged: restore the folder from a backup`)
 })
 
 test('what is missing in a folder is refused by name, never made anew and empty', async (t) => {

@@ -308,6 +308,14 @@ test('a damaged backup is refused before anything changes', async (t) => {
     ['no manifest', (backup) => rmSync(join(backup, 'manifest.json')), /has no manifest.json/],
     ['a manifest of nothing', (backup) => writeFileSync(join(backup, 'manifest.json'), '{}'), /is no manifest/],
     ['a manifest that is cut', (backup) => truncateSync(join(backup, 'manifest.json'), 40), /manifest.json is no JSON/],
+    [
+      'a folder for a manifest',
+      (backup) => {
+        rmSync(join(backup, 'manifest.json'))
+        mkdirSync(join(backup, 'manifest.json'))
+      },
+      /manifest\.json cannot be read: it is a folder \(EISDIR\): take another backup/,
+    ],
     ['a file less', (backup) => rmSync(join(backup, 'partition-1/data.mdb')), /data.mdb is missing/],
     ['a shorter file', (backup) => truncateSync(join(backup, 'control/data.mdb'), 4096), /has 4096 bytes instead of/],
     [

@@ -242,7 +242,8 @@ const refusalsOfNobody: readonly Refusal[] = [
     what: 'a data file of somebody else',
     flags: ['-dbPath', at('without a file')],
     code: 3,
-    message: /"FATAL".*cannot be used: .*partition-1\/data\.mdb: the user of this process may not: .*\(EACCES\)/,
+    message:
+      /"FATAL".*cannot be used: .*partition-1\/data\.mdb cannot be read: the user of this process may not: .*\(EACCES\)/,
   },
   {
     what: 'a place of somebody else',

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { makeFolder, pathExists, privateMode, syncFolder } from '../../folder.js'
@@ -7,6 +7,7 @@ import { readArchive } from '../../storage/archive/archive.js'
 import { type BackedUpFile, type Manifest, manifestName, parseManifest } from '../../storage/archive/manifest.js'
 import { noRoomFor } from '../../storage/environment/disk-room.js'
 import { syncTree } from '../../storage/folder/folder-swap.js'
+import { readOwnText } from '../../text-file.js'
 import { CommandFailure } from './command.js'
 
 /** Where a backup is written until it is complete: beside its folder, on the same file system. */
@@ -73,7 +74,7 @@ export function readManifest(folder: string): Manifest {
     throw new CommandFailure(`${folder} is not a complete backup: it has no ${manifestName}`)
   }
   if (statSync(file).size > textMax_bytes) throw new CommandFailure(`${file} is too long for a manifest`)
-  const manifest = parseManifest(readFileSync(file, 'utf8'))
+  const manifest = parseManifest(readOwnText(file, 'take another backup'))
   if (!manifest.ok) throw new CommandFailure(`${folder}: ${manifest.error}`)
   for (const { name, bytes } of manifest.value.files) {
     const size = statSync(join(folder, name), { throwIfNoEntry: false })?.size

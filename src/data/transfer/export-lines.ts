@@ -2,7 +2,6 @@ import { checked, type Given, refuse } from '../../api/ngsi2/parse/tree.js'
 import { failureText } from '../../faults.js'
 import { findJsonFault, maxNesting, parseJson } from '../../json-reader.js'
 import type { Milliseconds } from '../../time.js'
-
 import { entityLine, readEntityLine } from './entity-line.js'
 import { type InputFile, linesOf, mayBeParsed, type TextLine } from './input-file.js'
 import {

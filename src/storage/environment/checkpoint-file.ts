@@ -4,6 +4,8 @@ import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { pathExists, syncFolder } from '../../folder.js'
 import { err, ok, type Result } from '../../result.js'
+import { openOwnFile } from '../../text-file.js'
+import { folderWayOut } from '../records/damage.js'
 import { integerAt, isMeta, meta, pageSizeOf } from './page-layout.js'
 
 /** The two meta pages of an environment, as far as LMDB uses them: number 0, number 1. */
@@ -57,7 +59,7 @@ export class CheckpointFile {
     this.#path = path
     const file = checkpointFile(path)
     if (!pathExists(file)) return
-    this.#descriptor = openSync(file, 'r+')
+    this.#descriptor = openOwnFile(file, 'r+', folderWayOut)
     // The last checkpoint is about to be relied on, and a killed process may not have flushed it.
     fdatasyncSync(this.#descriptor)
   }
@@ -180,7 +182,7 @@ function decoded(bytes: Buffer, index: number): KeptCheckpoint | undefined {
 
 /** The bytes of a slot, with zeros behind the end of the file. */
 function slotOf(file: string, index: number): Buffer {
-  const descriptor = openSync(file, 'r')
+  const descriptor = openOwnFile(file, 'r', folderWayOut)
   try {
     return read(descriptor, index * slot_bytes, slot_bytes)
   } finally {

@@ -5,6 +5,8 @@ import type { RootDatabase, Transaction } from 'lmdb'
 import { type DiskFault, diskFault } from '../../faults.js'
 import { pathExists } from '../../folder.js'
 import { err, type Result } from '../../result.js'
+import { openOwnFile } from '../../text-file.js'
+import { folderWayOut } from '../records/damage.js'
 import type { Key } from '../records/keys.js'
 import {
   type Checkpoint,
@@ -206,7 +208,7 @@ export function restoreCheckpoint(path: string): Result<Checkpoint | undefined, 
   if (!pathExists(data)) return err({ reason: `${data} is missing` })
   // A killed process may have written it without a flush, and it must not be lost once it is used.
   flushCheckpoints(path)
-  const descriptor = openSync(data, 'r+')
+  const descriptor = openOwnFile(data, 'r+', folderWayOut)
   try {
     return restored(descriptor, found.value)
       ? found

@@ -1,4 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { openOwnFile } from '../../text-file.js'
+import { folderWayOut } from '../records/damage.js'
 import { header, integerAt, isMeta, kindMask, meta, none, pageFlags, pageSizeOf, tree } from './page-layout.js'
 
 /**
@@ -26,7 +28,7 @@ const deepest = 32
  * @param goesOn called with each page
  */
 export function damageOf(file: string, everyPage_bytes: number, goesOn: () => void = () => {}): Damage | undefined {
-  const descriptor = openSync(file, 'r')
+  const descriptor = openOwnFile(file, 'r', folderWayOut)
   try {
     new FileCheck(descriptor, fstatSync(descriptor).size, everyPage_bytes, goesOn).run()
     return undefined

@@ -1,6 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathExists, replaceFile } from '../../folder.js'
+import { readOwnText } from '../../text-file.js'
 
 /** The cluster that a data folder belongs to. */
 export interface ClusterFact {
@@ -18,12 +19,14 @@ function clusterFile(path: string): string {
   return join(path, 'cluster.json')
 }
 
+const wayOut = 'restore it from a backup of the folder'
+
 /** The cluster of a folder; undefined when it has none. Throws when its file cannot be read. */
 export function readClusterFact(path: string): ClusterFact | undefined {
   const file = clusterFile(path)
   if (!pathExists(file)) return undefined
-  const fact = parsed(readFileSync(file, 'utf8'))
-  if (fact === undefined) throw new Error(`${file} is damaged: restore it from a backup of the folder`)
+  const fact = parsed(readOwnText(file, wayOut))
+  if (fact === undefined) throw new Error(`${file} is damaged: ${wayOut}`)
   return fact
 }
 

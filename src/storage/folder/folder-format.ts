@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, renameSync } from 'node:fs'
+import { readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { pathExists, replaceFile, syncFolder } from '../../folder.js'
 import { numberOf } from '../../number-of.js'
 import { err, ok, type Result } from '../../result.js'
+import { readOwnText } from '../../text-file.js'
 
 /** The format that this program writes, and the only one that it reads. */
 export const formatVersion = 6
@@ -92,7 +93,7 @@ export function enterNextFormat(path: string): void {
 
 function parsed(file: string): FormatRead {
   if (!pathExists(file)) return 'missing'
-  const text = readFileSync(file, 'utf8')
+  const text = readOwnText(file, 'restore it from a backup')
   try {
     return checked(JSON.parse(text)) ?? 'damaged'
   } catch {

@@ -6,7 +6,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -15,6 +14,7 @@ import {
 import { join } from 'node:path'
 import { pathExists, privateMode, syncFolder } from '../../folder.js'
 import { err, ok, type Result } from '../../result.js'
+import { readOwnText } from '../../text-file.js'
 import { formatFile, readFormat } from './folder-format.js'
 
 /**
@@ -229,18 +229,32 @@ function writeNote(path: string, note: SwapNote): void {
   syncFolder(path)
 }
 
-/** Reads the note of a swap; throws when it is malformed, since only the note tells which members are which. */
+/** What helps without the note of a swap, since only the note tells which members are which. */
+const noteWayOut = 'restore the folder from a backup'
+
+/** Reads the note of a swap; throws when it is malformed. */
 function readNote(path: string): SwapNote | undefined {
   const file = noteFile(path)
   if (!pathExists(file)) return undefined
-  const raw: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  const note = parsedNote(readOwnText(file, noteWayOut))
+  if (note === undefined) throw new Error(`${file} is damaged: ${noteWayOut}`)
+  return note
+}
+
+function parsedNote(text: string): SwapNote | undefined {
+  let raw: unknown
+  try {
+    raw = JSON.parse(text)
+  } catch {
+    return undefined // No JSON: the caller reports it like other damage.
+  }
   if (typeof raw === 'object' && raw !== null && 'source' in raw && 'leaving' in raw && 'entering' in raw) {
     const { source, leaving, entering } = raw
     if ((source === 'next' || source === 'previous') && areNames(leaving) && areNames(entering)) {
       return { source, leaving, entering, moved: 'moved' in raw && raw.moved === true }
     }
   }
-  throw new Error(`${file} is damaged`)
+  return undefined
 }
 
 function areNames(raw: unknown): raw is readonly string[] {

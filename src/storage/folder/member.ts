@@ -1,7 +1,8 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemFaultText } from '../../faults.js'
+import { failureText } from '../../faults.js'
 import { pathExists, syncFolder } from '../../folder.js'
+import { openOwnFile } from '../../text-file.js'
 import { openDatabase, openRoot } from '../environment/environment.js'
 import { tryEnvironmentFiles, UnusableFile } from '../environment/environment-files.js'
 import { damageOf } from '../environment/file-check.js'
@@ -99,7 +100,7 @@ function reserveLockFile({ path }: FolderMember, maxReaders: number): void {
   const size = 4096 + 64 * maxReaders
   const held = statSync(file, { throwIfNoEntry: false })
   if (held && held.size >= size && held.blocks * 512 >= held.size) return
-  const handle = openSync(file, held ? 'r+' : 'w+')
+  const handle = held ? openOwnFile(file, 'r+', 'remove it') : openSync(file, 'w+')
   try {
     const bytes = Buffer.alloc(Math.max(size, held?.size ?? 0))
     readSync(handle, bytes, 0, bytes.length, 0)
@@ -137,6 +138,6 @@ async function withFacts<Result>(
     }
   } catch (fault) {
     if (fault instanceof UnusableFile) throw fault
-    throw new Error(`${file} cannot be opened: ${systemFaultText(fault)}`, { cause: fault })
+    throw new Error(`${file} cannot be opened: ${failureText(fault)}`, { cause: fault })
   }
 }
