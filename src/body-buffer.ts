@@ -36,7 +36,7 @@ export class BodyBuffer {
     return this.#buffer.toString('utf8', 0, this.#length)
   }
 
-  /** The same; undefined when a part of it is not UTF-8. */
+  /** The text; undefined if part of it is not UTF-8. */
   get strictText(): string | undefined {
     const { text } = this
     // A text may have the character itself.

@@ -26,7 +26,7 @@ import { Deaths, deathsPerMinute, type FrontEndLink, type Launch, stackOf } from
 
 interface CourierThreadSettings<Task> {
   readonly entry: URL
-  /** Called for every thread, also for one that replaces another, which begins with the recipients of that moment, and with what the one before it was told. */
+  /** Called for each thread. A replacement begins with the current recipients and with what its predecessor was told. */
   readonly launch: (begun: CourierStart) => Launch<Task>
   /** The epoch under which this node owns an outbox now. */
   readonly epochOf: (outbox: OutboxNumber) => number

@@ -40,7 +40,7 @@ export interface OperationParts<Services, Payload> {
   readonly check?: ((request: ApiRequest, services: Services) => ApiResponse | undefined) | undefined
   /** The work on a short payload as received; undefined when the payload has to be parsed here. */
   readonly raw?: ((request: ApiRequest, services: Services) => Work | UncheckedWork | undefined) | undefined
-  /** The same for a long payload, in steps. The work may have it parsed after all, in its turn among the long payloads. */
+  /** The work on a long payload, in steps. The work may have it parsed after all, in its turn among the long payloads. */
   readonly rawLong?:
     | ((request: ApiRequest, services: Services, longPayloads: LongPayloads) => Steps<Work | undefined>)
     | undefined

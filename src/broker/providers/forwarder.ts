@@ -92,7 +92,7 @@ export function mayPassOn(
 /** Ids that are looked up between two pauses. */
 const idsAtOnce = 64
 
-/** The same of one of many entities, in steps: each look-up may take a while. */
+/** Whether a provider may be asked to update one of these entities. In steps: each look-up may take a while. */
 export function* mayPassOnAny(
   services: ForwardingServices,
   tenant: Tenant,

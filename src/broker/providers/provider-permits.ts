@@ -71,7 +71,8 @@ export class ProviderPermits {
   /** What a request takes, one after the other. The standing is looked up when the origin has room, as it is by then. */
   *#stages(request: PermitRequest, client: ClientPermits, origin: string): Generator<Permits, void> {
     yield client.permits
-    // The next turn of the client, but none before those that others have had: who comes anew is behind nobody's later turns.
+    // The next turn of the client, but none before those that others have had, so that a new client does not wait behind turns that
+    // others take later.
     client.turn = Math.max(client.turn, this.#turn) + 1
     request.turn = client.turn
     const own = this.#origins.get(origin) ?? new Permits(this.#limits.perOrigin)

@@ -124,11 +124,11 @@ export class QueryPool {
       ...(changed && { changed }),
       run: (task, run) => this.#scan({ ...task, ...run }),
     })
-    // The end of a thread that had nothing to do; it is told of where every end is.
+    // A thread that ends without a task is also reported here; `#watch` handles every end.
     this.#pool.on('error', () => {})
     this.#members = members
     this.#ended = ended
-    // A thread that ends is replaced when this is told of.
+    // The pool reports an ended thread before it replaces it.
     this.#pool.on('workerDestroy', () => setImmediate(() => this.#watch()))
     this.#watch()
   }

@@ -75,7 +75,7 @@ export const backupCommand = command({
   },
 })
 
-/** The same pieces until a signal comes. */
+/** The pieces of the source, until a signal comes. */
 async function* untilInterrupted(source: Source, interrupted: AbortSignal): AsyncIterable<Uint8Array> {
   interrupted.throwIfAborted()
   interrupted.addEventListener('abort', () => source.interrupt?.(), { once: true })

@@ -5,7 +5,7 @@ import type { Notice } from './notice.js'
 import type { StepShare } from './step-share.js'
 import type { Subscription } from './subscription.js'
 
-/** From this sum of characters of long bodies, with what stands beside each, on, the others of a change are rendered when they are sent, not in the turn. */
+/** Once the long bodies of a change, with the head of each, exceed this many characters, the rest are rendered when they are sent. */
 const mostCharacters = 2 ** 16
 
 /** The characters of long bodies, on average: shorter ones are stored as fast as what it takes to render them. */

@@ -272,10 +272,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     }
   }
 
-  /**
-   * A reader waits for LMDB: it applies what was published, and has the turns of a while applied at once, since where one reads others will, and should not
-   * wait.
-   */
+  /** A reader waits for LMDB: applies what was published, and for a while applies each turn at once, since more reads are likely. */
   applyForReader(): void {
     this.applyPublished()
     this.#atOnceUntil_ms = performance.now() + read_ms

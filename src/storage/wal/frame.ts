@@ -95,7 +95,7 @@ export function frameAt(bytes: Buffer, offset: number): Frame | undefined {
   }
 }
 
-/** The same in a file. Its payload is valid until the next bytes are read. */
+/** The frame at an offset of a file. Its payload is valid until the next read. */
 export function frameIn(bytes: FileBytes, offset: number): Frame | undefined {
   const length = claimedLength(bytes.from(offset, head_bytes), 0)
   if (length === undefined || offset + head_bytes + length > bytes.length) return undefined

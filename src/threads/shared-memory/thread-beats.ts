@@ -124,7 +124,7 @@ export interface WriteWatch {
   ended(): void
   /** Marks progress of work that blocks the event loop. */
   goesOn(): void
-  /** The same in the recovery of a log, which takes long. Throws when the start was given up. */
+  /** Marks progress of the recovery of a log, which takes long. Throws when the start was given up. */
   recovers(): void
 }
 

@@ -389,7 +389,7 @@ function textOf({ text }: Member): string {
   return text
 }
 
-/** A value that is at most so many times as long as what an operator is given is read whole; otherwise its members are made, for operators to come. */
+/** A value up to this many times as long as the operand is read whole; for a longer one its members are made, for later operators. */
 const readFor_times = 8
 
 /** From this length on an item that is added to a set is compared with each that may equal it. */

@@ -50,7 +50,10 @@ export function concernsOf({ hello, latest, earlier, recent }: Live, restarts: r
 
 type Frame = Live['latest']['frame']
 
-/** Who may not read the alarms is told their numbers: those of full partitions are said by the figures of disk and partitions. */
+/**
+ * Without access to the alarms the page has only their counts; those of full partitions are shown from the figures of disk and
+ * partitions.
+ */
 function shownAlarms({ alarms, alarmGroups, partitions }: Frame): Frame['alarms'] {
   const { DatabaseError, ...others } = alarms
   return alarmGroups === null && partitions.isFull.includes(1) ? others : alarms
