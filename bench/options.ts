@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { faultText } from '../src/faults.js'
 import { asksForHelp } from '../src/flags/asks-for-help.js'
 import { ownBroker } from './broker-process.js'
 import { addressOf } from './connection.js'
@@ -183,7 +184,7 @@ function orWrong<T>(parse: () => T): T {
   try {
     return parse()
   } catch (fault) {
-    throw new WrongCommandLine(fault instanceof Error ? fault.message : String(fault))
+    throw new WrongCommandLine(faultText(fault))
   }
 }
 

@@ -122,3 +122,8 @@ export function failureText(fault: unknown): string {
   const isKnown = fault instanceof Error && text !== fault.message
   return isKnown && 'path' in fault ? `${fault.path}: ${text}` : text
 }
+
+/** The message of a fault on its own. */
+export function faultText(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
+}

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url'
+import { faultText } from '../faults.js'
 import { type CommandLine, readOptions, type Setting, switchesOf } from '../flags/command-line.js'
 import { type DataCommand, readCommand } from '../flags/command-words.js'
 import type { EnvironmentVariables } from '../flags/words.js'
@@ -43,7 +44,7 @@ async function runCommand(
 function handOver(script: string, words: readonly string[]): void {
   process.argv.splice(1, process.argv.length, script, ...words)
   importModule(pathToFileURL(script)).catch((fault: unknown) => {
-    const reason = fault instanceof Error ? fault.message : String(fault)
+    const reason = faultText(fault)
     process.stderr.write(`${script} cannot be run: ${reason}\n`, () => process.exit(exitCodes.internal))
   })
 }

@@ -1,8 +1,8 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
-import { isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../../faults.js'
+import { faultText, isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../../faults.js'
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../../model/subscription/subscription.js'
-import { faultText, type Log } from '../../observe/log/log.js'
+import type { Log } from '../../observe/log/log.js'
 import {
   type GateEnd,
   type PartitionEvents,

@@ -1,3 +1,4 @@
+import { faultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import type { LogName } from '../../storage/etcd/engine.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
@@ -51,7 +52,7 @@ export async function fetchCheckpoint(
     const pieces = endingWith(receivedCheckpoint(body, bytes), () => client.destroy())
     return ok({ applied: applied as LogSequence, bytes, pieces })
   } catch (fault) {
-    return silent(fault instanceof Error ? fault.message : String(fault))
+    return silent(faultText(fault))
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { failureText } from '../../faults.js'
+import { failureText, faultText } from '../../faults.js'
 import { asksForHelp } from '../../flags/asks-for-help.js'
 import { nearest } from '../../flags/command-words.js'
 import type { ProgressOutput } from './progress.js'
@@ -121,7 +121,7 @@ function parsed(args: string[], shape: CommandShape) {
   try {
     return parseArgs({ args, options: Object.fromEntries(options), allowPositionals: true })
   } catch (fault) {
-    throw wrong(shape, fault instanceof Error ? fault.message : String(fault))
+    throw wrong(shape, faultText(fault))
   }
 }
 

@@ -153,11 +153,6 @@ export function errorFacts(fault: unknown): Facts {
   return { error: `${fault.name}: ${fault.message}`, errorStack: err(fault).stack }
 }
 
-/** The message of a fault on its own. */
-export function faultText(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault)
-}
-
 interface RequestHead {
   readonly correlator: string
   readonly headers: IncomingHttpHeaders

@@ -1,3 +1,4 @@
+import { faultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import { countersOf } from './counters.js'
 import type { Measures } from './measures.js'
@@ -106,7 +107,7 @@ export function parseNodeStatistics(text: string): Result<NodeStatistics, string
       partitions: sumsAt(raw, 'partitions'),
     })
   } catch (fault) {
-    return err(`what it answers are no statistics: ${fault instanceof Error ? fault.message : String(fault)}`)
+    return err(`what it answers are no statistics: ${faultText(fault)}`)
   }
 }
 

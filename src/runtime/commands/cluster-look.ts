@@ -1,5 +1,5 @@
+import { faultText } from '../../faults.js'
 import type { Options } from '../../flags/settings.js'
-import { faultText } from '../../observe/log/log.js'
 import { err, ok, type Result } from '../../result.js'
 import { type ClusterState, standingCluster } from '../../storage/etcd/cluster-state.js'
 import { EtcdClient } from '../../storage/etcd/etcd-client.js'

@@ -1,3 +1,4 @@
+import { faultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 
 export interface BackedUpFile {
@@ -41,7 +42,7 @@ export function parseManifest(text: string): Result<Manifest, string> {
   try {
     raw = JSON.parse(text)
   } catch (fault) {
-    return err(`${manifestName} is no JSON (${fault instanceof Error ? fault.message : fault})`)
+    return err(`${manifestName} is no JSON (${faultText(fault)})`)
   }
   if (!isManifest(raw)) return err(`${manifestName} is no manifest of a backup`)
   const names = backedUpNames(raw.partitions)

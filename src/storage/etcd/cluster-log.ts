@@ -1,4 +1,4 @@
-import { BehindLog, DamagedRecord, DiskFault, LogGivenUp } from '../../faults.js'
+import { BehindLog, DamagedRecord, DiskFault, faultText, LogGivenUp } from '../../faults.js'
 import { err } from '../../result.js'
 import { type ClockStart, clockStart, type Milliseconds } from '../../time.js'
 import type { Appended, LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
@@ -230,7 +230,7 @@ export class ClusterLog implements NotedLog {
     try {
       return decodeClusterRecord(bytes)
     } catch (fault) {
-      const reason = fault instanceof Error ? fault.message : String(fault)
+      const reason = faultText(fault)
       throw new DamagedRecord(`record ${sequence} of ${nameOf(this.#end)} cannot be read: ${reason}`, { cause: fault })
     }
   }

@@ -8,6 +8,7 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js'
+import { faultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import { readTextFile } from '../../text-file.js'
 import { type Calls, type EtcdStreams, methods } from './etcd-protocol.js'
@@ -211,7 +212,7 @@ const isAboutUser = /auth|user/
 
 function faultOf(fault: unknown, url: string): CallFault {
   if (!isServiceError(fault)) {
-    return { kind: 'unavailable', reason: `etcd ${url}: ${fault instanceof Error ? fault.message : String(fault)}` }
+    return { kind: 'unavailable', reason: `etcd ${url}: ${faultText(fault)}` }
   }
   const { code, details } = fault
   const reason = `etcd ${url}${unreachedText(details) ?? `: ${details}`}`

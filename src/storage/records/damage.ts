@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { DamagedRecord } from '../../faults.js'
+import { DamagedRecord, faultText } from '../../faults.js'
 import type { Entity, Tenant } from '../../model/context/entity.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import { decodeToRead } from './large-record.js'
@@ -25,7 +25,7 @@ export function entityOf(text: string, where: RecordLocation, decode = decodeEnt
   try {
     return decode(text)
   } catch (fault) {
-    throw damaged(where, `cannot be read (${reasonOf(fault)})`)
+    throw damaged(where, `cannot be read (${faultText(fault)})`)
   }
 }
 
@@ -39,7 +39,7 @@ export function locatedAt(text: string, where: RecordLocation): Located {
   try {
     return locatedIn(text)
   } catch (fault) {
-    throw damaged(where, `cannot be read (${reasonOf(fault)})`)
+    throw damaged(where, `cannot be read (${faultText(fault)})`)
   }
 }
 
@@ -49,7 +49,7 @@ export function storedAs<Thing>(kind: string, id: string, decode: () => Thing): 
     return decode()
   } catch (fault) {
     throw new DamagedRecord(
-      `control/data.mdb: ${kind} ${id} cannot be read (${reasonOf(fault)}): restore it from a backup`,
+      `control/data.mdb: ${kind} ${id} cannot be read (${faultText(fault)}): restore it from a backup`,
     )
   }
 }
@@ -66,7 +66,7 @@ export const unreadThrows: Unread = (_, fault) => {
 export function unread(path: string, record: string, fault: unknown): DamagedRecord {
   const file = join(path, 'data.mdb')
   return new DamagedRecord(
-    `${file}: ${record} cannot be read (${reasonOf(fault)}); all others are: ${folderWayOut} if it is needed`,
+    `${file}: ${record} cannot be read (${faultText(fault)}); all others are: ${folderWayOut} if it is needed`,
   )
 }
 
@@ -75,10 +75,6 @@ export function numberOf(text: string | undefined, path: string, name: string): 
   const number = Number(text ?? 0)
   if (Number.isSafeInteger(number)) return number
   throw new DamagedRecord(`${join(path, 'data.mdb')}: ${name} is no number (${text}): ${folderWayOut}`)
-}
-
-function reasonOf(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault)
 }
 
 function damaged({ path, tenant, sequence }: RecordLocation, what: string): DamagedRecord {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Database } from 'lmdb'
-import { DiskFault, LogFenced, LogGivenUp, StorageFull } from '../../faults.js'
+import { DiskFault, faultText, LogFenced, LogGivenUp, StorageFull } from '../../faults.js'
 import { InTurn } from '../../in-turn.js'
 import type { AvailabilitySubscription, RegistryChange } from '../../model/registration/availability.js'
 import type { Registration } from '../../model/registration/registration.js'
@@ -100,7 +100,7 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
       () => checkpoints.abandon(),
     )
     const { facts } = outbox.databases
-    const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
+    const failed = (fault: unknown): void => broken(faultText(fault))
     const logged = { path, checkpoints, facts, durable: settings.durable, log, failed, openLog, writing }
     super(logged, outbox, settings, () => 0)
     this.#broken = broken

@@ -1,5 +1,6 @@
 import { deserialize } from 'bson'
 import type { GivenObject } from '../../../api/ngsi2/parse/tree.js'
+import { faultText } from '../../../faults.js'
 
 /** The largest document of MongoDB, with room for what dumps add. */
 const maxDocument_bytes = 2 ** 24 + 2 ** 16
@@ -57,6 +58,6 @@ function documentOf(bytes: Buffer): BsonPiece {
   try {
     return { kind: 'document', document: deserialize(bytes, { promoteBuffers: false }) }
   } catch (fault) {
-    return { kind: 'damaged', reason: `a document is no BSON: ${fault instanceof Error ? fault.message : fault}` }
+    return { kind: 'damaged', reason: `a document is no BSON: ${faultText(fault)}` }
   }
 }

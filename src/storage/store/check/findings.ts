@@ -1,3 +1,4 @@
+import { faultText } from '../../../faults.js'
 /** One fault that a check has found. */
 export interface Finding {
   readonly file: string
@@ -54,7 +55,7 @@ export class Findings {
     try {
       return read()
     } catch (fault) {
-      this.add(file, key, `${what} (${fault instanceof Error ? fault.message : fault})`)
+      this.add(file, key, `${what} (${faultText(fault)})`)
       return undefined
     }
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { faultText } from '../../../faults.js'
 import { fnv1a, shardOf } from '../../../hash.js'
 import type { Entity, Tenant } from '../../../model/context/entity.js'
 import type { Sequence } from '../../../threads/shared-memory/sequences.js'
@@ -83,7 +84,7 @@ export class PartitionCheck {
       }
       return { tenant: tenant as Tenant, entity }
     } catch (fault) {
-      return tell(`the record cannot be read (${fault instanceof Error ? fault.message : fault})`)
+      return tell(`the record cannot be read (${faultText(fault)})`)
     }
   }
 
