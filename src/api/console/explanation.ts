@@ -1,7 +1,7 @@
 import type { ShownSubscription } from '../../broker/services/broker.js'
 import type { Entity, Tenant, Value } from '../../model/context/entity.js'
 import { locationAttribute } from '../../model/context/location.js'
-import type { Scope, Selector } from '../../model/context/query.js'
+import { pathRangeText, type Scope, type Selector } from '../../model/context/query.js'
 import { everywhere } from '../../model/context/scope-headers.js'
 import type { Cause, Change } from '../../model/subscription/change.js'
 import type { Matcher } from '../../model/subscription/matcher.js'
@@ -14,7 +14,6 @@ import {
   type SubscriptionTerms,
 } from '../../model/subscription/terms.js'
 import { dateText, type Milliseconds, never } from '../../time.js'
-import { pathRangeText } from '../management/subscription-states.js'
 import { selectorShown } from '../ngsi2/render/shown-resources.js'
 import type { ExplainedCondition, Explanation } from './shapes.js'
 

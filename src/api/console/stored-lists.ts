@@ -9,6 +9,7 @@ import { urlWithoutSecrets } from '../../observe/log/secrets.js'
 import { ok } from '../../result.js'
 import { inSlices, listText, type Steps } from '../../slices.js'
 import { dateText, type Milliseconds, never, now } from '../../time.js'
+import { optionalDate } from '../management/subscription-states.js'
 import type { AlarmList, ReceiverList, ShownAlarm, ShownReceiver, ShownRegistration } from './shapes.js'
 import { type ConsoleParts, GivenParameters, type Slice, view } from './views.js'
 
@@ -139,10 +140,6 @@ function receiverShown({
     lastSuccess: optionalDate(lastSuccess),
     lastFailure: optionalDate(lastFailure),
   }
-}
-
-function optionalDate(date: Milliseconds | undefined): string | undefined {
-  return date === undefined ? undefined : dateText(date)
 }
 
 /** The active alarms of all threads [console: data], [management 10.7]. */

@@ -3,7 +3,7 @@ import { json, shortForm } from '../../broker/operations/response.js'
 import type { SubscriptionService, SubscriptionState } from '../../broker/services/broker.js'
 import type { PastAttempt } from '../../delivery/queue/courier-protocol.js'
 import type { Tenant } from '../../model/context/entity.js'
-import type { PathRange } from '../../model/context/query.js'
+import { pathRangeText } from '../../model/context/query.js'
 import { shownStatus } from '../../model/subscription/patch.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { urlWithoutSecrets } from '../../observe/log/secrets.js'
@@ -92,12 +92,7 @@ export function attemptShown({ at, duration_ms, ...attempt }: PastAttempt) {
   return { at: dateText(at), duration_ms: Number(duration_ms.toFixed(3)), ...attempt }
 }
 
-/** A range of service paths as a header names it. */
-export function pathRangeText({ path, below }: PathRange): string {
-  if (!below) return path
-  return path === '/' ? '/#' : `${path}/#`
-}
-
-function optionalDate(date: Milliseconds | undefined): string | undefined {
+/** The text of a date; undefined for none. */
+export function optionalDate(date: Milliseconds | undefined): string | undefined {
   return date === undefined ? undefined : dateText(date)
 }

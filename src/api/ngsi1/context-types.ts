@@ -7,7 +7,7 @@ import { inSlices, LongText, listText, type Steps } from '../../slices.js'
 import { type Ngsi1Services, pathOperation } from './operation.js'
 import { requestedPage, requestsCollapsed } from './parse/parameters.js'
 import { renderStatus } from './render/elements.js'
-import { bodyResponse, okStatus, statusOf, statusResponse, unavailableResponse } from './render/status.js'
+import { bodyResponse, foundStatus, statusOf, statusResponse, unavailableResponse } from './render/status.js'
 
 /** `GET /v1/contextTypes`: the types of the entities in the paths of the request [context 9]. */
 export const listTypes = typesOperation(async (types, request) => {
@@ -16,7 +16,7 @@ export const listTypes = typesOperation(async (types, request) => {
   if (shown.length === 0) return statusResponse('statusCode', nothing('types', types.length, offset, counted))
   const collapsed = requestsCollapsed(request.parameters)
   const list = await inSlices(renderTypes(shown, collapsed))
-  return { status: 200, body: `{"types":${list},"statusCode":${renderStatus(found(types.length, counted))}}` }
+  return { status: 200, body: `{"types":${list},"statusCode":${renderStatus(foundStatus(types.length, counted))}}` }
 })
 
 /** `GET /v1/contextTypes/{type}`: the attributes of the entities of a type [context 9]. */
@@ -29,7 +29,7 @@ export const showType = typesOperation((types, request) => {
     const statusCode = nothing('attributes', attributes.length, offset, counted)
     return bodyResponse({ name, statusCode }, statusCode)
   }
-  const statusCode = found(attributes.length, counted)
+  const statusCode = foundStatus(attributes.length, counted)
   return { status: 200, body: () => JSON.stringify({ name, attributes: shown, statusCode }) }
 })
 
@@ -40,10 +40,6 @@ function typesOperation(
     const types = await services.broker.types(tenant, pathsOfRead(request.paths), request.client)
     return types.ok ? respond(types.value, request) : unavailableResponse(types.error)
   })
-}
-
-function found(count: number, counted: boolean) {
-  return counted ? statusOf(200, `Count: ${count}`) : okStatus
 }
 
 function nothing(what: 'types' | 'attributes', count: number, offset: number, counted: boolean) {

@@ -21,7 +21,15 @@ import {
   renderStatus,
   renderStored,
 } from './render/elements.js'
-import { errorsOf, okStatus, reporting, statusOf, statusResponse, unavailableResponse } from './render/status.js'
+import {
+  errorsOf,
+  foundStatus,
+  okStatus,
+  reporting,
+  statusOf,
+  statusResponse,
+  unavailableResponse,
+} from './render/status.js'
 
 /** A convenience operation that reads [context 8.3 to 8.6]. */
 interface ReadRow {
@@ -223,10 +231,6 @@ function instancesIn(
 
 function requestedFormat({ parameters }: ApiRequest): AttributeFormat {
   return { asObject: requestsObject(parameters) }
-}
-
-function foundStatus(count: number, counted: boolean): StatusText {
-  return counted ? statusOf(200, `Count: ${count}`) : okStatus
 }
 
 /** The status of a page without entities; `notFound` is the one where no provider has failed and nothing is to be counted. */

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Client, StatusText } from '../../broker/operations/api.js'
+import type { ApiRequest, ApiResponse, Client } from '../../broker/operations/api.js'
 import type { Broker, Unavailable } from '../../broker/services/broker.js'
 import type { ServicePath, Tenant } from '../../model/context/entity.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
@@ -10,7 +10,7 @@ import { type Ngsi1Call, originOf, payloadOperation } from './operation.js'
 import { checkElement } from './parse/check-element.js'
 import { detailsOfPayload } from './parse/payload-errors.js'
 import { type GivenElement, type NotifiedElements, parseNotification } from './parse/update-payload.js'
-import { bodyResponse, okStatus, statusOf, unavailableResponse } from './render/status.js'
+import { notificationResponse, okStatus, statusOf, unavailableResponse } from './render/status.js'
 
 /**
  * `POST /v1/notifyContext`: the broker receives a notification and appends its elements. An element that updateContext would
@@ -20,13 +20,14 @@ export const notifyContext = payloadOperation({
   use: 'write',
   wrapStatus: (responseCode) => ({ responseCode }),
   parse: parseNotification,
-  refusalResponse: (refusal) => responseOf(statusOf(400, detailsOfPayload(refusal))),
+  refusalResponse: (refusal) => notificationResponse(statusOf(400, detailsOfPayload(refusal))),
   work: store,
 })
 
 async function store({ services, request, tenant }: Ngsi1Call, elements: NotifiedElements): Promise<ApiResponse> {
   const { broker, options } = services
-  if (request.paths.some(({ below }) => below)) return responseOf(statusOf(400, 'Bad Character in Service-Path'))
+  if (request.paths.some(({ below }) => below))
+    return notificationResponse(statusOf(400, 'Bad Character in Service-Path'))
   const placed = await place(broker, tenant, request, elements)
   if (!placed.ok) return unavailableResponse(placed.error)
   const flags = { tenant, action: 'APPEND', untyped: false, autocast: options.ngsiv1Autocast } as const
@@ -40,7 +41,7 @@ async function store({ services, request, tenant }: Ngsi1Call, elements: Notifie
   const replies = sent.length === 0 ? ok([]) : await broker.update(sent, request.client)
   if (!replies.ok) return unavailableResponse(replies.error)
   const failure = failureOf(replies.value)
-  return failure === undefined ? responseOf(okStatus) : unavailableResponse(failure)
+  return failure === undefined ? notificationResponse(okStatus) : unavailableResponse(failure)
 }
 
 /** Unless all valid elements were stored, the notifier has to send everything again. */
@@ -95,8 +96,4 @@ async function pathsHeld(
   const named = elements.map(({ id, type }) => ({ id, type: type === '' ? undefined : type }))
   const held = await broker.pathsOf(tenant, pathsOfRead([]), named, client)
   return held.ok ? ok(held.value.map((paths) => (paths.length === 0 ? [root] : paths))) : held
-}
-
-function responseOf(responseCode: StatusText): ApiResponse {
-  return bodyResponse({ responseCode }, responseCode)
 }

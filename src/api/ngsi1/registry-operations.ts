@@ -30,6 +30,7 @@ import {
 import { renderRegistered, renderStatus } from './render/elements.js'
 import {
   bodyResponse,
+  notificationResponse,
   okStatus,
   payloadResponse,
   statusOf,
@@ -125,10 +126,6 @@ function contextOf({ id, type, attribute }: NamedByPath, provider: string): Regi
 
 function notRegistered(registrationId: string, errorCode: StatusText): ApiResponse {
   return bodyResponse({ registrationId, errorCode }, errorCode)
-}
-
-function notificationResponse(responseCode: StatusText): ApiResponse {
-  return bodyResponse({ responseCode }, responseCode)
 }
 
 async function discover({ services, request, tenant }: Ngsi1Call, discovery: Discovery): Promise<ApiResponse> {

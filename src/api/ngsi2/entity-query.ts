@@ -6,7 +6,7 @@ import { detailsOfPlace, type PlaceWords, parsePlace } from '../../model/context
 import type { Point } from '../../model/context/geo/shape.js'
 import { maxOrderKeys, type OrderKey, parseOrder, withBuiltins } from '../../model/context/order.js'
 import { detailsOfTooCostly, type PatternRefusal, PatternsTogether } from '../../model/context/pattern.js'
-import type { Query, Scope, Selector } from '../../model/context/query.js'
+import { idMeant, type Query, type Scope, type Selector } from '../../model/context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import { listOf } from './parameters.js'
 
@@ -62,11 +62,6 @@ export function orderOf(
 function centreOf(scopes: readonly Scope[]): Point | undefined {
   for (const scope of scopes) if (scope.kind === 'place' && scope.place.relation === 'near') return scope.place.centre
   return undefined
-}
-
-/** Clients write `.*` for all ids. An index counts entities of any id, but not those of a pattern. */
-export function idMeant(pattern: string): Selector['id'] {
-  return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
 
 /** Up to this many types are looked up one by one; more are a condition on all entities. */

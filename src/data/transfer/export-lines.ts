@@ -13,6 +13,7 @@ import {
   noCounts,
   type PartLoss,
   type Sourced,
+  wrong,
 } from './items.js'
 import { LineFields } from './line-fields.js'
 import { readRegistrationLine, registrationLine } from './registration-line.js'
@@ -196,10 +197,6 @@ class ExportReader {
 }
 
 const cut = 'the export was cut: its last line, which has the counts, is missing'
-
-function wrong(where: string, reason: string): Sourced {
-  return { kind: 'wrong', where, reason }
-}
 
 /** A value is nested some levels deeper in a line than in its request. */
 const maxLineNesting = maxNesting + 20

@@ -126,6 +126,11 @@ export type Sourced =
   /** It is nothing that is imported. */
   | { readonly kind: 'passedOver'; readonly where: string; readonly reason: string }
 
+/** An element that cannot be imported, with the reason for people. */
+export function wrong(where: string, reason: string): Extract<Sourced, { kind: 'wrong' }> {
+  return { kind: 'wrong', where, reason }
+}
+
 export interface ItemSource {
   /**
    * Reads the source to its end, without importing anything, and gives the reason why it is not whole. Absent where it can be read

@@ -202,9 +202,3 @@ export function lineDate(moment: Milliseconds): string | number {
 
 const firstYear = Date.UTC(1900, 0)
 const lastYear = Date.UTC(10_000, 0)
-
-/** A service path as in the headers of requests. */
-export function pathText({ path, below }: PathRange): string {
-  if (!below) return path
-  return path === '/' ? '/#' : `${path}/#`
-}

@@ -1,13 +1,13 @@
 import { type Given, refuse } from '../../api/ngsi2/parse/tree.js'
 import { type Area, parseArea } from '../../model/context/geo/area.js'
-import type { Scope } from '../../model/context/query.js'
+import { pathRangeText, type Scope } from '../../model/context/query.js'
 import type { AvailabilitySubscription } from '../../model/registration/availability.js'
 import type { DeliveryStats } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { parseNotificationUrl, streamReference } from '../../model/subscription/targets.js'
 import { type Milliseconds, never } from '../../time.js'
 import { type AvailabilityItem, leftOut, type PartLoss, type SubscriptionItem } from './items.js'
-import { LineFields, lineDate, lineText, pathText } from './line-fields.js'
+import { LineFields, lineDate, lineText } from './line-fields.js'
 import { readLineSelectors, selectorMembers } from './selector-fields.js'
 import { hidesPassword, readTerms, termsMembers } from './terms-fields.js'
 
@@ -15,7 +15,7 @@ export function subscriptionLine({ subscription, stats, ticked }: SubscriptionIt
   const { id, tenant, path, selectors, attributes, reference, expires, throttling_ms } = subscription
   const { onChange, interval_ms, scopes, terms } = subscription
   return lineText('subscription', tenant, {
-    servicePath: pathText(path),
+    servicePath: pathRangeText(path),
     id,
     entities: selectors.map(selectorMembers),
     attributes,

@@ -5,6 +5,7 @@ import { isShapeType, lacksGeoJson, parseShape } from './geo/shape-parse.js'
 import { type AttributeParts, plainMetadata, plainValue } from './large/large-attribute.js'
 import { LargeEntity } from './large/large-entity.js'
 import type { GivenAttribute, LocationMoment, ShapeMoment, UpdateRefusal } from './update.js'
+import { valueText } from './value.js'
 
 /** The location of an entity; undefined when no attribute is one. */
 export function locationOf(entity: Pick<Entity, 'attributes'>): GeoShape | undefined {
@@ -73,7 +74,7 @@ export class LocationKeeper {
     }
     const value = given.value ?? held?.value ?? ''
     if (!isLocationValue(held, given, value)) {
-      return err({ kind: 'coordinatesMalformed', name, value: textOf(value), when })
+      return err({ kind: 'coordinatesMalformed', name, value: valueText(value), when })
     }
     this.#holder = given
     return ok(true)
@@ -136,8 +137,4 @@ function isLocationValue(held: Attribute | undefined, { type }: GivenAttribute, 
 
 function isSame(a: Pick<Attribute, 'name' | 'instance'>, b: Pick<Attribute, 'name' | 'instance'>): boolean {
   return a.name === b.name && a.instance === b.instance
-}
-
-function textOf(value: Value): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

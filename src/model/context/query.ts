@@ -11,6 +11,12 @@ export interface PathRange {
   readonly below: boolean
 }
 
+/** A range of service paths as a header names it. */
+export function pathRangeText({ path, below }: PathRange): string {
+  if (!below) return path
+  return path === '/' ? '/#' : `${path}/#`
+}
+
 /**
  * The ids and types that a query asks for. A pattern may match anywhere; without type and type pattern every type is meant
  * [context 7.2].
@@ -23,6 +29,11 @@ export interface Selector {
   readonly type: EntityType | undefined
   /** A pattern for the type; only where no type is given [NGSIv2 context 8.1, 11.2]. */
   readonly typePattern?: string
+}
+
+/** The ids of a pattern. Clients write `.*` for all ids. An index counts entities of any id, but not those of a pattern. */
+export function idMeant(pattern: string): Selector['id'] {
+  return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
 
 /** A condition that every result has to meet [context 7.4]. */

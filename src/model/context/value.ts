@@ -220,3 +220,8 @@ function dateText(value: Value, type: string): string | undefined {
   const date = plainDate(value, type)
   return date === undefined ? undefined : `"${date}"`
 }
+
+/** A value for people: a text as it is, any other as JSON. */
+export function valueText(value: Value): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

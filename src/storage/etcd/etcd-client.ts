@@ -11,6 +11,7 @@ import {
 import { faultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import { readTextFile } from '../../text-file.js'
+import type { EngineUnavailable } from './engine.js'
 import { type Calls, type EtcdStreams, methods } from './etcd-protocol.js'
 
 /** How etcd is reached. Plain data. */
@@ -29,6 +30,11 @@ export interface CallFault {
   readonly kind: 'unavailable' | 'full' | 'tooLarge' | 'compacted' | 'invalid' | 'refused'
   /** A sentence for the operator. */
   readonly reason: string
+}
+
+/** The fault of a call as what an engine reports. */
+export function unavailable({ reason }: CallFault): EngineUnavailable {
+  return { kind: 'unavailable', reason }
 }
 
 /** How long a call waits for its response. */

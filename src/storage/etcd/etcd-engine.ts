@@ -10,7 +10,7 @@ import {
   type ReadRefusal,
   recordMax_bytes,
 } from './engine.js'
-import { type CallFault, type EtcdCalls, EtcdClient, type EtcdSettings } from './etcd-client.js'
+import { type CallFault, type EtcdCalls, EtcdClient, type EtcdSettings, unavailable } from './etcd-client.js'
 import {
   type Calls,
   type Compare,
@@ -265,8 +265,4 @@ function nameOf(log: string): LogName {
 
 function textOf(sequence: LogSequence): Buffer {
   return Buffer.from(String(sequence))
-}
-
-function unavailable({ reason }: CallFault): EngineUnavailable {
-  return { kind: 'unavailable', reason }
 }

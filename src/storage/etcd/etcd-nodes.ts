@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { err, ok, type Result } from '../../result.js'
 import type { EngineUnavailable } from './engine.js'
-import type { CallFault, EtcdCalls } from './etcd-client.js'
+import { type EtcdCalls, unavailable } from './etcd-client.js'
 import { type Compare, compareEqual, compareRevision, compareVersion } from './etcd-protocol.js'
 import { endOf, KeyWatch, type WatchedKeys } from './key-watch.js'
 import {
@@ -105,7 +105,7 @@ export class EtcdNodes {
       ],
       failure: [{ requestRange: { key: member } }],
     })
-    if (!removed.ok) return err(unanswered(removed.error))
+    if (!removed.ok) return err(unavailable(removed.error))
     if (removed.value.succeeded) return ok(undefined)
     const isMember = removed.value.responses[0]?.responseRange?.kvs.length === 1
     return err({ kind: isMember ? 'isMember' : 'changed' })
@@ -123,7 +123,7 @@ export class EtcdNodes {
   async members(): Promise<Result<readonly NodeFacts[], EngineUnavailable>> {
     const key = `${this.#prefix}/member/`
     const read = await this.#client.call('range', { key, rangeEnd: endOf(key) })
-    if (!read.ok) return err(unanswered(read.error))
+    if (!read.ok) return err(unavailable(read.error))
     return ok(read.value.kvs.flatMap(({ value }) => parseFacts(value.toString()) ?? []))
   }
 
@@ -136,14 +136,14 @@ export class EtcdNodes {
   async tellCheckpoints(node: string, text: string): Promise<Result<undefined, EngineUnavailable>> {
     const put = { requestPut: { key: `${this.#checkpointsKey}${node}`, value: Buffer.from(text) } }
     const response = await this.#client.call('txn', { compare: [], success: [put], failure: [] })
-    return response.ok ? ok(undefined) : err(unanswered(response.error))
+    return response.ok ? ok(undefined) : err(unavailable(response.error))
   }
 
   /** The last published progress of each node's checkpoints, by name. */
   async checkpoints(): Promise<Result<ReadonlyMap<string, string>, EngineUnavailable>> {
     const key = this.#checkpointsKey
     const read = await this.#client.call('range', { key, rangeEnd: endOf(key) })
-    if (!read.ok) return err(unanswered(read.error))
+    if (!read.ok) return err(unavailable(read.error))
     const texts = read.value.kvs.map(
       (pair) => [pair.key.subarray(key.length).toString(), pair.value.toString()] as const,
     )
@@ -157,7 +157,7 @@ export class EtcdNodes {
   async join(self: NodeFacts, ttl_ms: number): Promise<Result<MemberLease, MemberRefusal>> {
     const lease = randomInt(1, 2 ** 47)
     const created = await this.#client.call('leaseGrant', { ID: lease, TTL: Math.ceil(ttl_ms / 1000) })
-    if (!created.ok) return err(unanswered(created.error))
+    if (!created.ok) return err(unavailable(created.error))
     const taken = await this.#takeName(self, lease)
     if (taken.ok) return ok(this.#kept(lease, ttl_ms, self))
     if (taken.error.kind === 'taken') await this.#client.call('leaseRevoke', { ID: lease })
@@ -169,7 +169,7 @@ export class EtcdNodes {
     const success = [this.#putting(self, lease)]
     const isFree: Compare = { result: compareEqual, target: compareVersion, key, version: 0 }
     const first = await this.#client.call('txn', { compare: [isFree], success, failure: [{ requestRange: { key } }] })
-    if (!first.ok) return err(unanswered(first.error))
+    if (!first.ok) return err(unavailable(first.error))
     if (first.value.succeeded) return ok(undefined)
     const [held] = first.value.responses[0]?.responseRange?.kvs ?? []
     const address = held && parseFacts(held.value.toString())?.address
@@ -178,7 +178,7 @@ export class EtcdNodes {
     const { modRevision } = held
     const isSame: Compare = { result: compareEqual, target: compareRevision, key, modRevision }
     const second = await this.#client.call('txn', { compare: [isSame], success, failure: [] })
-    if (!second.ok) return err(unanswered(second.error))
+    if (!second.ok) return err(unavailable(second.error))
     return second.value.succeeded ? ok(undefined) : err({ kind: 'unavailable', reason: 'its facts have just changed' })
   }
 
@@ -236,7 +236,7 @@ export class EtcdNodes {
   async #put(self: NodeFacts, lease: number): Promise<Result<undefined, EngineUnavailable>> {
     const success = [this.#putting(self, lease)]
     const response = await this.#client.call('txn', { compare: [], success, failure: [] })
-    return response.ok ? ok(undefined) : err(unanswered(response.error))
+    return response.ok ? ok(undefined) : err(unavailable(response.error))
   }
 
   #putting(self: NodeFacts, lease: number) {
@@ -285,8 +285,4 @@ function listingText(refusal: ListingRefusal): string {
 
 function membersOf(keys: WatchedKeys): readonly NodeFacts[] {
   return [...keys.values()].flatMap((value) => parseFacts(value.toString()) ?? [])
-}
-
-function unanswered({ reason }: CallFault): EngineUnavailable {
-  return { kind: 'unavailable', reason }
 }

@@ -24,7 +24,7 @@ export interface Spread {
 /** The route of the console's own requests and files, which are not those of clients. */
 export const consoleRoute = 'console'
 
-/** The resources that a request waits for, in the order of use. */
+/** The resources that requests wait for, in the order of an update; reads need the last one. */
 export const stageNames = ['request', 'mailbox', 'transaction', 'dbConnectionPool'] as const
 export type StageName = (typeof stageNames)[number]
 

@@ -4,7 +4,7 @@ import { parseFilter } from '../../../model/context/filter-parse.js'
 import { parseArea } from '../../../model/context/geo/area.js'
 import { parsePlace } from '../../../model/context/geo/place.js'
 import { PatternsTogether } from '../../../model/context/pattern.js'
-import type { Scope, Selector } from '../../../model/context/query.js'
+import { idMeant, type Scope, type Selector } from '../../../model/context/query.js'
 import { isArray, isObject } from '../../../model/context/value.js'
 import { err, ok, type Result } from '../../../result.js'
 import { atOnce, type Steps } from '../../../slices.js'
@@ -72,14 +72,9 @@ function checkSelector({ id = '', type = '', isPattern = '' }: SelectorDrafts[nu
   const flag = parseIsPattern(isPattern)
   if (!flag.ok) return flag
   return ok({
-    id: flag.value ? patternOf(id) : { kind: 'exact', id: id as EntityId },
+    id: flag.value ? idMeant(id) : { kind: 'exact', id: id as EntityId },
     type: type === '' ? undefined : (type as EntityType),
   })
-}
-
-/** Clients write `.*` for every id. An index counts entities of any id, but not those of a pattern. */
-function patternOf(pattern: string): Selector['id'] {
-  return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
 
 /** The payload of queryContext [context 7.1]. */

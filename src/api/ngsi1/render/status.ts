@@ -33,6 +33,11 @@ export function statusOf(code: Code, details?: string): StatusText {
 
 export const okStatus = statusOf(200)
 
+/** The status of a page of what was found, with the count of all of it where the request wants that. */
+export function foundStatus(count: number, counted: boolean): StatusText {
+  return counted ? statusOf(200, `Count: ${count}`) : okStatus
+}
+
 /** Whether a status reports success. */
 export function isOk({ code }: StatusText): boolean {
   return code === okStatus.code
@@ -151,6 +156,11 @@ export function statusResponse(shape: ErrorShape, status: StatusText, http = 200
 /** A response that HTTP reports as success, whatever its status object says [subscriptions 1.2]. */
 export function bodyResponse(body: unknown, status: StatusText = okStatus): ApiResponse {
   return reporting({ status: 200, body: JSON.stringify(body) }, errorsOf([{ status }]))
+}
+
+/** The response to a notification of a context or of registrations. */
+export function notificationResponse(responseCode: StatusText): ApiResponse {
+  return bodyResponse({ responseCode }, responseCode)
 }
 
 /** A response with the codes of the errors in its body, which its HTTP status does not show. */

@@ -12,7 +12,7 @@ import type {
   Value,
 } from '../../../model/context/entity.js'
 import { shapeOfLocation } from '../../../model/context/location.js'
-import type { PathRange } from '../../../model/context/query.js'
+import { type PathRange, pathRangeText } from '../../../model/context/query.js'
 import { everywhere } from '../../../model/context/scope-headers.js'
 import { isDateType, parseDate } from '../../../model/context/value.js'
 import type { RegistrationId } from '../../../model/registration/registration.js'
@@ -24,7 +24,7 @@ import { CommandFailure } from '../../offline/command.js'
 import { sorted } from '../entity-line.js'
 import type { ExportFilter } from '../export-file.js'
 import type { EntityItem, Item, RegistrationItem, SubscriptionItem } from '../items.js'
-import { LineFields, pathText } from '../line-fields.js'
+import { LineFields } from '../line-fields.js'
 import { askBroker, type BrokerAddress } from './broker-connection.js'
 
 /** Things of one page. */
@@ -80,7 +80,7 @@ async function* pages(address: BrokerAddress, path: string, filter: ExportFilter
 
 async function pageAt(address: BrokerAddress, query: string, filter: ExportFilter): Promise<readonly Given[]> {
   const { tenant = '', path: range = everywhere } = filter
-  const request = { method: 'GET', path: query, tenant, servicePath: pathText(range) } as const
+  const request = { method: 'GET', path: query, tenant, servicePath: pathRangeText(range) } as const
   const { status, text } = await askBroker(address, request)
   const list: unknown = status === 200 ? JSON.parse(text) : undefined
   if (!Array.isArray(list)) throw new CommandFailure(`${address.url}${query} answered ${status} ${text.slice(0, 300)}`)

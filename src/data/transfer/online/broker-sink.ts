@@ -1,6 +1,7 @@
 import { type GivenObject, isGivenObject } from '../../../api/ngsi2/parse/tree.js'
 import { entityText, type Representation } from '../../../api/ngsi2/render/entity-text.js'
 import { renderRegistration, renderSubscription } from '../../../api/ngsi2/render/shown-resources.js'
+import { pathRangeText } from '../../../model/context/query.js'
 import { now } from '../../../time.js'
 import { CommandFailure } from '../../offline/command.js'
 import {
@@ -16,7 +17,6 @@ import {
   type SubscriptionItem,
   type UnnumberedEntity,
 } from '../items.js'
-import { pathText } from '../line-fields.js'
 import { askBroker, type BrokerAddress, type BrokerRequest, type BrokerResponse } from './broker-connection.js'
 import { instanceUpdate, lossesOf, withoutInstances } from './instance-update.js'
 
@@ -129,7 +129,7 @@ export class BrokerSink implements Sink {
       method: 'POST',
       path: '/v2/subscriptions',
       tenant,
-      servicePath: pathText(path),
+      servicePath: pathRangeText(path),
       body: kept,
     } as const
     const response = await askBroker(this.#address, request)

@@ -3,7 +3,7 @@ import { checked, type Given, type GivenObject, isGivenObject } from '../../../a
 import type { Tenant } from '../../../model/context/entity.js'
 import type { Milliseconds } from '../../../time.js'
 import { headOf, InputFile, linesOf, mayBeParsed } from '../input-file.js'
-import { type Item, type ItemKind, type ItemSource, leftOut, type Sourced } from '../items.js'
+import { type Item, type ItemKind, type ItemSource, leftOut, type Sourced, wrong } from '../items.js'
 import { bsonPieces } from './bson-reader.js'
 import {
   type Collection,
@@ -224,8 +224,4 @@ function named({ _id: id }: GivenObject): string {
   } catch {
     return ''
   }
-}
-
-function wrong(where: string, reason: string): Extract<Sourced, { kind: 'wrong' }> {
-  return { kind: 'wrong', where, reason }
 }

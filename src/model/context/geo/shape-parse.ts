@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../../result.js'
 import type { Value } from '../entity.js'
-import { isArray, isObject } from '../value.js'
+import { isArray, isObject, valueText } from '../value.js'
 import {
   type GeoShape,
   isLatitude,
@@ -91,12 +91,8 @@ export function polygonShape(
 
 function pointShape(value: Value): Result<GeoShape, ShapeMalformed> {
   const point = parseCoordinates(value)
-  if (point === undefined) return err({ kind: 'pointMalformed', text: textOf(value) })
+  if (point === undefined) return err({ kind: 'pointMalformed', text: valueText(value) })
   return ok({ kind: 'points', points: [point] })
-}
-
-function textOf(value: Value): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function fromTexts(

@@ -9,7 +9,7 @@ import { maxSteps, StepBudget } from '../../../model/context/step-budget.js'
 import { err, ok, type Result } from '../../../result.js'
 import { inSlices, type Slices, type Steps } from '../../../slices.js'
 import type { Snapshot } from '../partition-reader.js'
-import { entriesAfter, type Position, type Positioned, type WalkedIndex } from './walk.js'
+import { entriesAfter, type Position, type Positioned, rounded, type WalkedIndex } from './walk.js'
 
 /** Which entities a page shows: all that is given has to hold. */
 export interface BrowseQuery {
@@ -145,10 +145,6 @@ function middleOfLocation(entity: Entity): BrowsedEntity['location'] {
   const location = locationOf(entity)
   const [box] = location === undefined ? [] : boundsOfShape(location)
   return box && [rounded((box.west + box.east) / 2), rounded((box.south + box.north) / 2)]
-}
-
-function rounded(degrees: number): number {
-  return Math.round(degrees * 1e6) / 1e6
 }
 
 /** The total: by the counts for types, paths and attributes; for prefixes and areas counted in their index, up to a limit. */

@@ -8,6 +8,7 @@ import type { Slices } from '../../../slices.js'
 import { idInPath, type Key, type KeyRange, typeFrom } from '../../records/keys.js'
 import { decodeLocated } from '../../records/record.js'
 import type { Snapshot } from '../partition-reader.js'
+import { rounded } from './walk.js'
 
 export interface PointsQuery {
   readonly tenant: Tenant
@@ -160,9 +161,4 @@ function isOfType(
   for (const { key } of snapshot.entries('ids', idInPath(tenant, id as EntityId, path)))
     if (key[3] === type) return true
   return false
-}
-
-/** To a tenth of a metre: cells are half a metre wide. */
-function rounded(degrees: number): number {
-  return Math.round(degrees * 1e6) / 1e6
 }

@@ -142,3 +142,8 @@ function positioned(candidate: Candidate, position: Position, type: EntityType |
     isFirst: () => true,
   }
 }
+
+/** Degrees to a tenth of a metre: cells are half a metre wide. */
+export function rounded(degrees: number): number {
+  return Math.round(degrees * 1e6) / 1e6
+}

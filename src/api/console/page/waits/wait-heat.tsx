@@ -1,9 +1,9 @@
 import { useSpan } from '../address.js'
 import { durationText } from '../format.js'
 import { courses, live, series } from '../live-state.js'
+import type { StageName } from '../moment.js'
 import { useObservable } from '../observable.js'
 import { HeatMap, type HeatMapContent } from '../parts/heat-map.js'
-import type { WaitName } from './wait-tables.js'
 
 /** The number of columns. */
 const columns = 150
@@ -11,7 +11,7 @@ const columns = 150
 const leastRows = 7
 
 /** The waits of requests by length, over time. */
-export function WaitHeat({ name, title }: { readonly name: WaitName; readonly title: string }) {
+export function WaitHeat({ name, title }: { readonly name: StageName; readonly title: string }) {
   const known = useObservable(live)
   const span = useSpan()
   if (known === undefined) return null
@@ -20,7 +20,7 @@ export function WaitHeat({ name, title }: { readonly name: WaitName; readonly ti
   return <HeatMap title={title} content={content} />
 }
 
-function contentOf(name: WaitName, seconds: number, bounds: readonly number[]): HeatMapContent {
+function contentOf(name: StageName, seconds: number, bounds: readonly number[]): HeatMapContent {
   const each = Math.max(1, Math.ceil(seconds / columns))
   const names = [...bounds.map((bound) => `≤ ${durationText(bound)}`), 'longer']
   const rows = names.map((_, bucket) => series.last(courses.waitBucket(name, bucket), seconds))

@@ -1,5 +1,6 @@
 import type { KindOfWait, KindsOfWaits, PartitionWaits, WaitsOf } from '../../shapes.js'
 import { countText, durationText } from '../format.js'
+import { type StageName, stageNames } from '../moment.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ScrollRegion } from '../parts/small-parts.js'
 
@@ -46,7 +47,7 @@ export function WaitsOfAll({ kinds }: { readonly kinds: KindsOfWaits }) {
           </tr>
         </thead>
         <tbody>
-          {waitNames.map((name) => (
+          {stageNames.map((name) => (
             <tr key={name} data-wait={name}>
               <th scope="row">{waitMeanings[name].title}</th>
               {waitFigures.map((figure) => (
@@ -67,7 +68,7 @@ export function WaitsByPartition({
   name,
   kind: { partitions },
 }: {
-  readonly name: WaitName
+  readonly name: StageName
   readonly kind: KindOfWait
 }) {
   if (partitions === undefined) return null
@@ -96,14 +97,10 @@ const partitionColumns: readonly Column<PartitionWaits>[] = [
   })),
 ]
 
-/** The resources that requests wait for, in the order of an update; reads need the last one. */
-export const waitNames = ['request', 'mailbox', 'transaction', 'dbConnectionPool'] as const
-export type WaitName = (typeof waitNames)[number]
-
 /** For each kind of wait its cause, the meaning of a high value, and the settings that help. */
 export const waitMeanings: Readonly<
   Record<
-    WaitName,
+    StageName,
     { readonly title: string; readonly what: string; readonly high: string; readonly turn: readonly string[] }
   >
 > = {

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { WaitList } from '../../shapes.js'
 import { spanText } from '../format.js'
 import { useReset } from '../keyboard.js'
+import { type StageName, stageNames } from '../moment.js'
 import { useObservable } from '../observable.js'
 import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { PageHead } from '../parts/page-head.js'
@@ -9,7 +10,7 @@ import { FlagLink } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
 import { readOnly, useResource } from '../session.js'
 import { WaitHeat } from './wait-heat.js'
-import { type WaitName, WaitsByPartition, WaitsOfAll, waitMeanings, waitNames } from './wait-tables.js'
+import { WaitsByPartition, WaitsOfAll, waitMeanings } from './wait-tables.js'
 
 const waitsPath = '/admin/waits?details=on'
 
@@ -77,7 +78,7 @@ function Reading({ reading }: { readonly reading: WaitList }) {
           which settings help.
         </p>
         <ul class="meanings">
-          {waitNames.map((name) => (
+          {stageNames.map((name) => (
             <li key={name}>
               <b>{waitMeanings[name].title}</b>: {waitMeanings[name].what}{' '}
               <span>A high value means: {waitMeanings[name].high}</span>
@@ -95,7 +96,7 @@ function Reading({ reading }: { readonly reading: WaitList }) {
       </p>
       <WaitsOfAll kinds={waits} />
       <div class="side-by-side">
-        {waitNames.map((name) => (
+        {stageNames.map((name) => (
           <Kind key={name} name={name}>
             <WaitsByPartition name={name} kind={waits[name]} />
           </Kind>
@@ -106,7 +107,7 @@ function Reading({ reading }: { readonly reading: WaitList }) {
 }
 
 /** One kind of wait: its meaning, its length over time, and its figures. */
-function Kind({ name, children }: { readonly name: WaitName; readonly children: ComponentChildren }) {
+function Kind({ name, children }: { readonly name: StageName; readonly children: ComponentChildren }) {
   const { title, what, high, turn } = waitMeanings[name]
   return (
     <section aria-labelledby={`wait-${name}`}>
