@@ -15,6 +15,7 @@ import type { BrowsedEntity, BrowseQuery, Cursor } from '../../storage/store/vie
 import type { Census, CensusRow } from '../../storage/store/views/census.js'
 import { walkedIndexes } from '../../storage/store/views/walk.js'
 import { dateText, now } from '../../time.js'
+import { jsonIn } from '../../unchecked-json.js'
 import { unavailable } from '../ngsi2/errors.js'
 import type {
   EntityList,
@@ -235,7 +236,7 @@ function cursorText({ index, position }: Cursor): string {
 
 /** Parses a cursor of a client; undefined when it is malformed. */
 function readCursor(text: string): Cursor | undefined {
-  const read = parsed(Buffer.from(text, 'base64url').toString())
+  const read = jsonIn(Buffer.from(text, 'base64url').toString())
   if (!Array.isArray(read)) return undefined
   const [name, ...rest] = read.map((part: unknown) => part)
   const index = walkedIndexes.find((each) => each === name)
@@ -250,11 +251,3 @@ function isKeyPart(part: unknown): part is string | number {
 
 /** Limit of ids and types, and of what a key of LMDB holds. */
 const longest_characters = 256
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../result.js'
 import { type Method, methodsOf, type Operations } from '../../threads/calls/service.js'
 import { whenOver } from '../../time-limit.js'
+import { isCount, jsonIn } from '../../unchecked-json.js'
 import { type SubscriptionService, subscriptionServiceOperations } from './broker.js'
 import { type RegistryService, registryServiceOperations } from './services.js'
 import type { Unavailable } from './unavailable.js'
@@ -60,7 +61,7 @@ export interface CoordinatorSharing {
 
 /** Reads a request of another node; undefined when the text is none. */
 export function parseCoordinatorRequest(text: string): CoordinatorRequest | undefined {
-  const raw = parsed(text)
+  const raw = jsonIn(text)
   if (typeof raw !== 'object' || raw === null || !('service' in raw) || !('operation' in raw) || !('given' in raw)) {
     return undefined
   }
@@ -68,14 +69,6 @@ export function parseCoordinatorRequest(text: string): CoordinatorRequest | unde
   if ((service !== 'subscriptions' && service !== 'registry') || !Array.isArray(given)) return undefined
   const known = changes[service].find((name) => name === operation)
   return known === undefined ? undefined : { service, operation: known, given }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // No JSON: the caller says so.
-  }
 }
 
 /** A service whose changes go another way than to its own methods; what only reads does not. */
@@ -154,14 +147,14 @@ async function inTime(changing: unknown, limit_ms: number): Promise<unknown> {
 
 /** Reads the number of a record that another node names; undefined when the text names none. */
 export function parseHeartbeatRequest(text: string): number | undefined {
-  const raw = parsed(text)
+  const raw = jsonIn(text)
   if (typeof raw !== 'object' || raw === null || !('control' in raw)) return undefined
   return isCount(raw.control) ? raw.control : undefined
 }
 
 /** Reads the heartbeats that another node has answered; undefined when it has none, or the text is malformed. */
 export function parseHeartbeats(text: string): readonly PartitionHeartbeat[] | undefined {
-  const raw = parsed(text)
+  const raw = jsonIn(text)
   if (typeof raw !== 'object' || raw === null || !('heartbeats' in raw) || !Array.isArray(raw.heartbeats))
     return undefined
   return raw.heartbeats.every(isHeartbeat) ? raw.heartbeats : undefined
@@ -171,13 +164,9 @@ function isHeartbeat(raw: unknown): raw is PartitionHeartbeat {
   return Array.isArray(raw) && raw.length === 2 && raw.every(isCount)
 }
 
-function isCount(raw: unknown): raw is number {
-  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0
-}
-
 /** Reads the response of another node to a change; undefined when the text is no response of a service. */
 export function parseCoordinatorResponse(text: string): Result<unknown, unknown> | undefined {
-  const raw = parsed(text)
+  const raw = jsonIn(text)
   if (typeof raw !== 'object' || raw === null || !('ok' in raw)) return undefined
   if (raw.ok === true) return ok('value' in raw ? raw.value : undefined)
   return raw.ok === false && 'error' in raw ? err(raw.error) : undefined

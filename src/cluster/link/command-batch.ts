@@ -1,6 +1,7 @@
 import type { Command, Reply } from '../../partition/turn/commands.js'
 import { decodeCommands, decodeReplies, encodeCommands, encodeReplies } from '../../partition/turn/encoding.js'
 import { err, ok, type Result } from '../../result.js'
+import { isCount } from '../../unchecked-json.js'
 import type { CommandOutcome, CommandRefusal } from './batch-route.js'
 import { frameOf, type MalformedBatch, malformed, parseFrame } from './byte-frame.js'
 
@@ -182,11 +183,11 @@ function parseRuns(raw: unknown): readonly Run[] {
 }
 
 function parseRun(raw: unknown): Run {
-  if (typeof raw !== 'object' || raw === null || !('commands' in raw) || !isCount(raw.commands))
+  if (typeof raw !== 'object' || raw === null || !('commands' in raw) || !isCommandCount(raw.commands))
     throw new Error('no run')
   const { commands } = raw
-  const batch = 'batch' in raw && isNumber(raw.batch) ? raw.batch : undefined
-  const at = 'at' in raw && isNumber(raw.at) ? raw.at : undefined
+  const batch = 'batch' in raw && isCount(raw.batch) ? raw.batch : undefined
+  const at = 'at' in raw && isCount(raw.at) ? raw.at : undefined
   if ('deferred' in raw && raw.deferred === true) return { commands, deferred: true, batch }
   if ('turn' in raw && Array.isArray(raw.turn)) {
     const [decided_ns, committed_ns]: readonly unknown[] = raw.turn
@@ -204,11 +205,7 @@ function parseRun(raw: unknown): Run {
   }
 }
 
-function isNumber(raw: unknown): raw is number {
-  return Number.isSafeInteger(raw) && Number(raw) >= 0
-}
-
-function isCount(raw: unknown): raw is number {
+function isCommandCount(raw: unknown): raw is number {
   return Number.isInteger(raw) && Number(raw) > 0 && Number(raw) <= commandsMost
 }
 

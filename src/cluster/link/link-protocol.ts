@@ -1,5 +1,6 @@
 import type { LogName } from '../../storage/etcd/engine.js'
 import { frontEndsMost, slotsMost } from '../../threads/shared-memory/sender-table.js'
+import { isCount, jsonIn } from '../../unchecked-json.js'
 
 /** The format of all that nodes send each other. A node refuses requests of another format, so every change raises the number. */
 export const linkFormat = 9
@@ -139,13 +140,13 @@ export function parsePositionsQuestion(text: string): readonly LogName[] | undef
 export function parsePositionsResponse(text: string, requested: number): readonly (number | null)[] | undefined {
   const positions = memberOf(text, 'positions')
   if (!Array.isArray(positions) || positions.length !== requested) return undefined
-  return positions.every((position) => position === null || isSafeCount(position)) ? positions : undefined
+  return positions.every((position) => position === null || isCount(position)) ? positions : undefined
 }
 
 /** Parses the time of a clock, in ms of Unix time; undefined when it is malformed. */
 export function parseClock(text: string): number | undefined {
   const time_ms = memberOf(text, 'time_ms')
-  return isSafeCount(time_ms) ? time_ms : undefined
+  return isCount(time_ms) ? time_ms : undefined
 }
 
 /** Parses the name of the node whose clock it is; undefined when it is malformed, or of a version that does not say. */
@@ -166,7 +167,7 @@ export function parseOwner(text: string): string | undefined {
  */
 export function parseEpoch(text: string): number | undefined {
   const epoch = memberOf(text, 'epoch')
-  return isSafeCount(epoch) ? epoch : undefined
+  return isCount(epoch) ? epoch : undefined
 }
 
 /**
@@ -174,22 +175,14 @@ export function parseEpoch(text: string): number | undefined {
  */
 export function parseLast(text: string): number | undefined {
   const last = memberOf(text, 'last')
-  return isSafeCount(last) ? last : undefined
+  return isCount(last) ? last : undefined
 }
 
 function memberOf(text: string, name: string): unknown {
-  try {
-    const raw: unknown = JSON.parse(text)
-    return typeof raw === 'object' && raw !== null ? Reflect.get(raw, name) : undefined
-  } catch {
-    return undefined // The caller reports malformed JSON.
-  }
+  const raw = jsonIn(text)
+  return typeof raw === 'object' && raw !== null ? Reflect.get(raw, name) : undefined
 }
 
 function isLogName(raw: unknown): raw is LogName {
-  return raw === 'control' || isSafeCount(raw)
-}
-
-function isSafeCount(raw: unknown): raw is number {
-  return Number.isSafeInteger(raw) && Number(raw) >= 0
+  return raw === 'control' || isCount(raw)
 }

@@ -10,6 +10,7 @@ import {
 import { idOfPosition, positionOfId, type StreamPosition } from '../../delivery/streams/stream-position.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
+import { jsonIn } from '../../unchecked-json.js'
 
 /** How often an idle stream shows that its node is alive. */
 const beat_ms = 1000
@@ -101,10 +102,6 @@ export function parseStreamRefusal(text: string): StreamRefusal | undefined {
 
 /** The members of an object; none for other values and for malformed JSON. */
 function membersOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const raw: unknown = JSON.parse(text)
-    return typeof raw === 'object' && raw !== null ? { ...raw } : {}
-  } catch {
-    return {} // The caller reports malformed JSON.
-  }
+  const raw = jsonIn(text)
+  return typeof raw === 'object' && raw !== null ? { ...raw } : {}
 }

@@ -1,5 +1,6 @@
 import { faultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
+import { isCount } from '../../unchecked-json.js'
 
 export interface BackedUpFile {
   /** Its path in the backup, with slashes. */
@@ -70,8 +71,4 @@ function isFile(raw: unknown): raw is BackedUpFile {
   if (typeof raw !== 'object' || raw === null || !('name' in raw && 'bytes' in raw && 'sha256' in raw)) return false
   const isChecksum = typeof raw.sha256 === 'string' && /^[0-9a-f]{64}$/.test(raw.sha256)
   return typeof raw.name === 'string' && isCount(raw.bytes) && isChecksum
-}
-
-function isCount(raw: unknown): raw is number {
-  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0
 }

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../result.js'
+import { jsonIn } from '../../unchecked-json.js'
 import type { LogSequence } from '../wal/record-log.js'
 import type { EtcdCalls } from './etcd-client.js'
 import type { KeyValue, RequestOp } from './etcd-protocol.js'
@@ -116,17 +117,13 @@ export const descriptionKey = 'cluster'
 
 /** Parses a description; undefined when it is malformed or of another format. */
 function parseDescription(text: string): ClusterDescription | undefined {
-  try {
-    const raw: unknown = JSON.parse(text)
-    if (typeof raw !== 'object' || raw === null || !('format' in raw) || raw.format !== 1) return undefined
-    if (!('name' in raw) || !('folder' in raw) || !('partitions' in raw)) return undefined
-    const { format, name, folder, partitions } = raw
-    if (typeof name !== 'string' || typeof folder !== 'string' || typeof partitions !== 'number') return undefined
-    if (!('began' in raw)) return { format, name, folder, partitions }
-    return isBeginning(raw.began) ? { format, name, folder, partitions, began: raw.began } : undefined
-  } catch {
-    return undefined // No JSON: the caller says so.
-  }
+  const raw = jsonIn(text)
+  if (typeof raw !== 'object' || raw === null || !('format' in raw) || raw.format !== 1) return undefined
+  if (!('name' in raw) || !('folder' in raw) || !('partitions' in raw)) return undefined
+  const { format, name, folder, partitions } = raw
+  if (typeof name !== 'string' || typeof folder !== 'string' || typeof partitions !== 'number') return undefined
+  if (!('began' in raw)) return { format, name, folder, partitions }
+  return isBeginning(raw.began) ? { format, name, folder, partitions, began: raw.began } : undefined
 }
 
 function isBeginning(raw: unknown): raw is ClusterBeginning {

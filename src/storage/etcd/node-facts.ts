@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../result.js'
+import { isCount, jsonIn } from '../../unchecked-json.js'
 import type { LogSequence } from '../wal/record-log.js'
 
 /** The ownership of a partition's log by a node. */
@@ -180,14 +181,10 @@ export function withoutNode(held: ClusterNodes, name: string): ClusterNodes {
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const raw: unknown = JSON.parse(text)
-    if (typeof raw !== 'object' || raw === null) return undefined
-    const members: Readonly<Record<string, unknown>> = { ...raw }
-    return members['format'] === format ? members : undefined
-  } catch {
-    return undefined // No JSON: the caller says so.
-  }
+  const raw = jsonIn(text)
+  if (typeof raw !== 'object' || raw === null) return undefined
+  const members: Readonly<Record<string, unknown>> = { ...raw }
+  return members['format'] === format ? members : undefined
 }
 
 function isListOf<Item>(raw: unknown, isItem: (item: unknown) => item is Item): raw is readonly Item[] {
@@ -201,10 +198,6 @@ function listOf<Item>(raw: unknown, isItem: (item: unknown) => item is Item): re
 
 function isText(raw: unknown): raw is string {
   return typeof raw === 'string'
-}
-
-function isCount(raw: unknown): raw is number {
-  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0
 }
 
 function isSlot(raw: unknown): raw is number {

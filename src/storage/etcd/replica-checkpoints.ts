@@ -1,4 +1,5 @@
 import { ok, type Result } from '../../result.js'
+import { jsonIn } from '../../unchecked-json.js'
 import type { LogSequence } from '../wal/record-log.js'
 import type { EngineUnavailable, LogName } from './engine.js'
 import type { EtcdNodes } from './etcd-nodes.js'
@@ -95,23 +96,15 @@ export function checkpointsText(
   return JSON.stringify({ ...Object.fromEntries(reached), covered: Object.fromEntries(covered) })
 }
 
-/** Parses the last records in a node's checkpoints, by log. */
+/** Parses the last records in a node's checkpoints, by log; none if the text is malformed, so that nothing is truncated. */
 export function parseCheckpoints(text: string): ReadonlyMap<string, number> {
-  return sequencesIn(parsed(text))
+  return sequencesIn(jsonIn(text))
 }
 
 /** Parses the records up to which a start of a node has nothing to apply, by log; empty if it has not reported them. */
 export function parseCovered(text: string): ReadonlyMap<string, number> {
-  const raw = parsed(text)
+  const raw = jsonIn(text)
   return typeof raw === 'object' && raw !== null && 'covered' in raw ? sequencesIn(raw.covered) : new Map()
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // Malformed: treated as a node that has reported nothing, so nothing is truncated.
-  }
 }
 
 function sequencesIn(raw: unknown): ReadonlyMap<string, number> {
