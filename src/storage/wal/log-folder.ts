@@ -60,7 +60,7 @@ export class DiskLogFolder implements LogFolder {
   /** Kept from the first flush on: a flush comes behind a change that nobody can take back. */
   #handle: number | undefined
 
-  /** @param opening called before each file is opened, of which a log that is read has as many as it is long */
+  /** @param opening called each time before a file is opened, which a log that is read does as often as it is long */
   constructor(path: string, opening: () => void = () => {}) {
     this.path = path
     this.#opening = opening
@@ -77,8 +77,7 @@ export class DiskLogFolder implements LogFolder {
   }
 
   open(name: string): LogFile {
-    this.#opening()
-    return new DiskLogFile(join(this.path, name))
+    return new DiskLogFile(join(this.path, name), this.#opening)
   }
 
   rename(from: string, to: string): void {
@@ -110,9 +109,11 @@ class DiskLogFile implements LogFile {
   #flushing = 0
   #isClosed = false
 
-  constructor(path: string) {
+  constructor(path: string, opening: () => void) {
+    opening()
     this.#handle = openOrMake(path)
     try {
+      opening()
       this.#poolHandle = openSync(path, 'r+')
     } catch (fault) {
       closeSync(this.#handle)
