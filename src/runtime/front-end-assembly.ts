@@ -334,7 +334,7 @@ function openLoans({ permits }: FrontEndTask['memory'], most: number, measures: 
     if (lent > 0 && begun.happened() !== undefined)
       log.warn(
         'cluster:link',
-        `${numberOf(lent, 'request')} wait for a node that has answered nothing for 1 s: others have their permits`,
+        `a node has answered nothing for 1 s: others have ${numberOf(lent, 'permit')} of the requests that wait for it`,
       )
   })
 }

@@ -20,13 +20,7 @@ import { exitCodes } from './exit-codes.js'
 import { givenUpText } from './orderly-end.js'
 import { portHolder } from './port-holder.js'
 import { configuredKeys } from './reload-files.js'
-import {
-  type DescriptorShares,
-  descriptorShares,
-  descriptorWarning,
-  mostShares,
-  withinShares,
-} from './resources/descriptors-needed.js'
+import { descriptorShares, withinShares } from './resources/descriptors-needed.js'
 import { memoryNeeded, memoryWarnings } from './resources/memory-needed.js'
 import { watchStart } from './start-watch.js'
 
@@ -98,7 +92,7 @@ export class Life {
       maxReaders: readersOf(this.#options),
       maps: mapsOf(this.#options),
       prevents: (count) => {
-        const shares = this.#descriptorShares(count)
+        const shares = descriptorShares(this.#options, count, descriptors())
         return shares.ok ? undefined : shares.error
       },
       serves: { cluster: this.#options.cluster?.name },
@@ -112,10 +106,10 @@ export class Life {
     if (unusable !== undefined) return this.#leave(...listenFailure(unusable))
     this.#log.life('main:start', ...startLine(this.#options, folder.value.partitions))
     this.#warnOfMemory(folder.value.partitions)
-    const shares = this.#descriptorShares(folder.value.partitions)
+    const shares = descriptorShares(this.#options, folder.value.partitions, descriptors())
     if (!shares.ok) return this.#leave(exitCodes.dataFolder, shares.error)
-    this.#warnOfDescriptors(folder.value.partitions, shares.value)
-    const { forwards } = shares.value
+    const { forwards, warning } = shares.value
+    if (warning !== undefined) this.#log.warn('main:descriptors', warning)
     const given = { options: withinShares(this.#options, shares.value), settings: this.#settings, forwards }
     const fatal = (reason: string, code?: number): Promise<void> => this.#cannotGoOn(reason, code)
     const standsStill = (reason: string): Promise<void> => this.#killed(reason)
@@ -183,20 +177,6 @@ export class Life {
     for (const warning of memoryWarnings(memoryNeeded(this.#options, partitions), thereIs)) {
       this.#log.warn('main:memory', warning)
     }
-  }
-
-  /** What the flags allow where the system does not say how many descriptors there may be. */
-  #descriptorShares(partitions: number): Result<DescriptorShares, string> {
-    const thereAre = descriptors()
-    return thereAre === undefined
-      ? ok(mostShares(this.#options))
-      : descriptorShares(this.#options, partitions, thereAre)
-  }
-
-  #warnOfDescriptors(partitions: number, shares: DescriptorShares): void {
-    const thereAre = descriptors()
-    const warning = thereAre && descriptorWarning(this.#options, partitions, shares, thereAre)
-    if (warning !== undefined) this.#log.warn('main:descriptors', warning)
   }
 
   /**

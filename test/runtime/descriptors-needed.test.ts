@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { descriptorShares, descriptorWarning, mostShares } from '../../src/runtime/resources/descriptors-needed.js'
+import { descriptorShares } from '../../src/runtime/resources/descriptors-needed.js'
 
 const flags = {
   httpThreads: 1,
@@ -15,19 +15,17 @@ const open = 24
 test('what the flags allow is divided as it is where there are descriptors enough', async (t) => {
   const thereAre = { limit: 4096, open }
   const shares = { connections: 1020, attempts: 256, forwards: 256 }
-  t.same(descriptorShares(flags, 1, thereAre), { ok: true, value: shares })
-  t.equal(descriptorWarning(flags, 1, shares, thereAre), undefined)
+  t.same(descriptorShares(flags, 1, thereAre), { ok: true, value: { ...shares, warning: undefined } })
+  t.same(descriptorShares(flags, 1, undefined), descriptorShares(flags, 1, thereAre), 'nor where nobody knows')
 })
 
 test('with fewer half of the rest is for clients, and a quarter each for notifications and providers', async (t) => {
   const thereAre = { limit: 506, open }
   // 24 + 14 + 8 + 4 + 32 are for the broker itself.
   const shares = { connections: 200, attempts: 25, forwards: 50 }
-  t.same(descriptorShares(flags, 1, thereAre), { ok: true, value: shares })
-  t.equal(
-    descriptorWarning(flags, 1, shares, thereAre),
-    '200 connections at a time instead of 1020 (-maxConnections), 25 attempts to notify instead of 256 (-notifTotal), 50 requests of each HTTP thread to context providers instead of 256: the process may have 506 open files, raise the limit to 2662 (ulimit -n)',
-  )
+  const warning =
+    '200 connections at a time instead of 1020 (-maxConnections), 25 attempts to notify instead of 256 (-notifTotal), 50 requests of each HTTP thread to context providers instead of 256: the process may have 506 open files, raise the limit to 2662 (ulimit -n)'
+  t.same(descriptorShares(flags, 1, thereAre), { ok: true, value: { ...shares, warning } })
 })
 
 test('what one part does not need the others have', async (t) => {
@@ -74,7 +72,7 @@ test('together the parts never open more than there are, and each may open somet
         assert.ok(all <= limit, `${all} of ${limit}`)
         assert.ok(Math.min(connections, attempts, forwards) >= 1)
         const isAll = all < limit - 2 * threads - 4
-        if (isAll) assert.deepEqual(shares.value, mostShares(given))
+        if (isAll) assert.deepEqual(shares, descriptorShares(given, threads, undefined))
       },
     ),
   )

@@ -69,7 +69,8 @@ export interface ClientShare {
 }
 
 const defaultResponseLimit_bytes = 4_194_304
-const defaultPermits: PermitLimits = { total: 256, perOrigin: 32, perClient: 64 }
+/** Of the requests of a front end to providers, unless the descriptors allow fewer. */
+export const defaultPermits: PermitLimits = { total: 256, perOrigin: 32, perClient: 64 }
 
 /** How many requests of clients may use their whole budget of responses at the same time. */
 const fullBudgets = 16

@@ -54,7 +54,8 @@ function attributesOf(entity: Entity | undefined): number {
   return entity instanceof LargeEntity ? entity.list.length : entity.attributes.length
 }
 
-function sizeIn(entity: Entity | undefined): number {
+/** The size of an entity, see `sizeOf`; 0 for none. Large values of a large entity are not materialised for it. */
+export function sizeIn(entity: Entity | undefined): number {
   if (entity === undefined) return 0
   return entity instanceof LargeEntity ? entity.measure.size : sizeOf(entity)
 }

@@ -1,7 +1,8 @@
 import { applyUpdate, type EntityEffect } from '../../model/context/apply.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../../model/context/entity.js'
 import { prepared } from '../../model/context/entity-forms.js'
-import { type EntityLimits, sizeOf } from '../../model/context/entity-size.js'
+import { sizeIn } from '../../model/context/entity-room.js'
+import type { EntityLimits } from '../../model/context/entity-size.js'
 import type { UpdateCommand } from '../../model/context/update.js'
 import { expirationOf } from '../../model/context/value.js'
 import { changeBy, untouchedBy } from '../../model/subscription/change.js'
@@ -163,7 +164,7 @@ function sweep(overlay: Overlay, { time }: SweepCommand): Decision {
     for (const entity of held) {
       if (read.has(entity)) continue
       read.add(entity)
-      characters += sizeOf(entity)
+      characters += sizeIn(entity)
     }
     const entity = held.find((each) => each.sequence === sequence)
     const expires = entity && expirationOf(entity)

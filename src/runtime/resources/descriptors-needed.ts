@@ -1,3 +1,4 @@
+import { defaultPermits } from '../../broker/providers/providers.js'
 import type { Options } from '../../flags/settings.js'
 import type { Descriptors } from '../../machine.js'
 import { err, ok, type Result } from '../../result.js'
@@ -18,8 +19,10 @@ export interface DescriptorShares {
   readonly forwards: number
 }
 
-/** The most requests of a front end to context providers at a time. */
-const forwardsMost = 256
+interface SharesThereAre extends DescriptorShares {
+  /** For the operator, when the descriptors allow less than the flags. */
+  readonly warning: string | undefined
+}
 
 /** The courier, and the coordinator's files; with what Node opens when a part of the program is loaded. */
 const program = 24
@@ -45,13 +48,17 @@ const outgoingPart = 1 / 4
 /**
  * Divides the descriptors that the process may have. The broker's own files and threads come first, since what is stored depends on them;
  * of the rest half is for clients, and a quarter each for notifications and for requests to providers. What one of them does not need
- * the others have. Refuses, for the operator, when there are too few for one of each.
+ * the others have. Refuses, for the operator, when there are too few for one of each. Where the system does not say how many there may
+ * be, all is allowed that the flags allow.
  */
 export function descriptorShares(
   flags: DescriptorFlags,
   partitions: number,
-  { limit, open }: Descriptors,
-): Result<DescriptorShares, string> {
+  thereAre: Descriptors | undefined,
+): Result<SharesThereAre, string> {
+  const most = mostShares(flags)
+  if (thereAre === undefined) return ok({ ...most, warning: undefined })
+  const { limit, open } = thereAre
   const { httpThreads } = flags
   const perForwards = httpThreads * perForward
   const rest = limit - open - ownDescriptors(flags, partitions)
@@ -61,7 +68,6 @@ export function descriptorShares(
       `the process may have ${limit} open files, and needs ${limit + missing} at least: raise the limit (ulimit -n)`,
     )
   }
-  const most = mostShares(flags)
   const reserved = Math.floor(rest * outgoingPart)
   const attemptsKept = share(most.attempts, reserved, perAttempt)
   const forwardsKept = share(most.forwards, reserved, perForwards)
@@ -69,11 +75,11 @@ export function descriptorShares(
   const outgoing = rest - connections
   const attempts = share(most.attempts, outgoing - forwardsKept * perForwards, perAttempt)
   const forwards = share(most.forwards, outgoing - attempts * perAttempt, perForwards)
-  return ok({ connections, attempts, forwards })
+  const shares = { connections, attempts, forwards }
+  return ok({ ...shares, warning: warningOf(flags, partitions, shares, thereAre) })
 }
 
-/** A warning when the descriptors allow less than the flags; undefined when there are enough. */
-export function descriptorWarning(
+function warningOf(
   flags: DescriptorFlags,
   partitions: number,
   shares: DescriptorShares,
@@ -104,10 +110,10 @@ export function withinShares(options: Options, { connections, attempts }: Descri
 }
 
 /** What the flags allow, whatever descriptors there are. */
-export function mostShares({ maxConnections, notifications }: DescriptorFlags): DescriptorShares {
+function mostShares({ maxConnections, notifications }: DescriptorFlags): DescriptorShares {
   const { mode, total } = notifications
   const attempts = (mode.kind === 'threadpool' ? mode.total : undefined) ?? total
-  return { connections: maxConnections, attempts, forwards: forwardsMost }
+  return { connections: maxConnections, attempts, forwards: defaultPermits.total }
 }
 
 /** What the broker still opens when it begins to open its stores, whatever clients do. */
