@@ -222,9 +222,11 @@ export class RunningBroker {
   }
 
   /** Ends the program with a signal; gives its exit code or the signal that ended it. */
-  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
     this.signal(signal)
-    return this.ended()
+    const ended = await this.ended()
+    if (signal === 'SIGTERM' && ended !== 0) process.stderr.write(`ended with ${ended}: ${this.output.slice(-20000)}\n`)
+    return ended
   }
 
   /** Resolves when the program has ended, and all that it wrote is there. */
