@@ -18,10 +18,11 @@ const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'l
 /** Packages that find files of their own beside them: native code, the script of a thread, definitions of messages. */
 const apart = ['lmdb', 'fs-native-extensions', 'piscina', '@grpc/grpc-js', '@grpc/proto-loader']
 
-/** The modules that the main thread loads when they are needed, as `src/runtime/program.ts` imports them. */
+/** The modules that the main thread loads when they are needed, as modules of `src/runtime` import them. */
 const parts = new Map([
   ['life', './life.js'],
   ['data-commands', './commands/data-commands.js'],
+  ['cluster-look', './commands/cluster-look.js'],
 ])
 
 /** What stands in the bundles in place of some modules. */

@@ -14,7 +14,6 @@ import { readTextFile } from '../text-file.js'
 import type { Switches } from '../threads/shared-memory/switches.js'
 import { announcement, readyText, startLine } from './announcement.js'
 import { mapsOf, readersOf } from './broker-plan.js'
-import { partitionsForNewFolder } from './commands/cluster-look.js'
 import { Core } from './core.js'
 import { exitCodes } from './exit-codes.js'
 import { givenUpText } from './orderly-end.js'
@@ -148,6 +147,8 @@ export class Life {
   async #requestedPartitions(): Promise<Result<number | undefined, string>> {
     const { cluster, partitions, dbPath } = this.#options
     if (cluster === undefined || !isNewFolder(dbPath)) return ok(partitions)
+    // Loaded here: the connection to etcd takes a tenth of the processor time of a start.
+    const { partitionsForNewFolder } = await import('./commands/cluster-look.js')
     return partitionsForNewFolder(cluster, partitions)
   }
 
