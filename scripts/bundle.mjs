@@ -16,7 +16,7 @@ const bundles = join(draft, 'src', 'bundles')
 const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'log']
 
 /** Packages that find files of their own beside them: native code, the script of a thread, definitions of messages. */
-const apart = ['lmdb', 'fs-native-extensions', 'piscina', '@grpc/grpc-js', '@grpc/proto-loader']
+const apart = ['fs-native-extensions', 'piscina', '@grpc/grpc-js', '@grpc/proto-loader']
 
 /** The modules that the main thread loads when they are needed, as modules of `src/runtime` import them. */
 const parts = new Map([
@@ -34,6 +34,17 @@ const replaced = new Map([
     exports.Client = require('undici/lib/dispatcher/client')
     exports.buildConnector = require('undici/lib/core/connect')`,
   ],
+  // To find and compile its modules in each thread takes a fifteenth of a start.
+  ['lmdb', "module.exports = require('./node_modules/lmdb/dist/index.cjs')"],
+  // lmdb has it look for native code beside the module that calls it.
+  [
+    'node-gyp-build-optional-packages',
+    `const { dirname } = require('node:path')
+    const found = require('node:module').createRequire(rigelBundleUrl).resolve('lmdb')
+    module.exports = () => require('node-gyp-build-optional-packages/node-gyp-build.js')(dirname(dirname(found)))`,
+  ],
+  // lmdb would encode by it what is not stored as bytes.
+  ['msgpackr', "exports.Encoder = class { constructor() { throw new Error('values are stored as bytes') } }"],
   ['./commands/import-module.js', 'exports.importModule = rigelImport'],
   // A module that is imported when it is needed makes all that it shares with others slower in one bundle with them.
   ...[...parts].map(([name, path]) => [path, `module.exports = rigelLoad('${name}')`]),
