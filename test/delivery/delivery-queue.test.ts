@@ -122,7 +122,7 @@ function take(model: DeliveryModel, taken: Step): void {
 /** All in memory; one of each subscription and further ones where these cannot go; hardly any. */
 const windows: readonly WindowLimits[] = [
   { most: 1e9, share: 1e9, streamShare: 1 },
-  { most: 1e9, share: 1, streamShare: 1 },
+  { most: 5, share: 1, streamShare: 1 },
   { most: 2, share: 1, streamShare: 1 },
   { most: 3, share: 2, streamShare: 1 },
 ]

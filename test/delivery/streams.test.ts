@@ -741,7 +741,7 @@ async function turnsUntil(holds: () => boolean): Promise<number> {
 }
 
 test('what a client confirms leaves in slices, and what is only on disk is not read for that', async (t) => {
-  const under = new StreamsUnderTest({}, undefined, { window: { most: 1e9, share: 10, streamShare: 1e9 } })
+  const under = new StreamsUnderTest({}, undefined, { window: { most: 20, share: 10, streamShare: 1e9 } })
   const client = under.open()
   under.arrive(0, 'a')
   await microtasksOver()

@@ -49,7 +49,7 @@ export interface SubscriptionQueueParts extends OrderParts {
  * trouble the subscription pauses; when it refuses a notice only the ordering key does. After a pause of the subscription
  * one notice is tried, the probe, and the others follow when it is accepted.
  *
- * What waits is in memory up to a share of the window, the oldest first; of the others the numbers are kept, and they are read again
+ * What waits is in memory up to what the window leaves to one, the oldest first; of the others the numbers are kept, and they are read again
  * when there is room:
  *
  *     add ──▶ unread ── there is room, none of the outbox waits, or nothing that was read can go ──▶ in the order
@@ -134,7 +134,7 @@ export class SubscriptionQueue {
 
   get #hasRoom(): boolean {
     const { window } = this.#parts
-    return window.hasRoom && this.#held < window.share
+    return window.hasRoom && this.#held < window.mostOfOne
   }
 
   /** Reads what there is room for; at least one of each outbox waits here while any does, so that its oldest is known. */

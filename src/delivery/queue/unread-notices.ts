@@ -4,7 +4,7 @@ import { NumberList } from './number-list.js'
 import type { OutboxNumber } from './outboxes.js'
 
 /**
- * How many notices are held in memory: over all subscriptions, and of one where that is enough for it to go on. As many again may have
+ * How many notices are held in memory: over all subscriptions, and of one whatever others hold. As many again may have
  * been sent to listeners and be unconfirmed, beyond what each subscription may have of these in any case.
  */
 export interface WindowLimits {
@@ -129,7 +129,7 @@ export class UnreadNotices {
 /** How many notices are held in memory over all subscriptions, and how many may be. */
 export class NoticeWindow {
   readonly #most: number
-  /** What one subscription takes before it needs more. */
+  /** What one subscription takes before it needs more, whatever others hold. */
   readonly share: number
   /** What the listeners to one subscription may have unconfirmed, whatever others have. */
   readonly streamShare: number
@@ -148,6 +148,11 @@ export class NoticeWindow {
 
   get hasRoom(): boolean {
     return this.held < this.#most
+  }
+
+  /** What one subscription may hold: as much as is left to others, so that what waits of a few is seldom read twice. */
+  get mostOfOne(): number {
+    return Math.max(this.share, this.#most - this.held)
   }
 
   /** How many more are held than may be, since what was sent to listeners waits again. */
