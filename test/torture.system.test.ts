@@ -10,7 +10,7 @@ import { until } from './until.js'
 
 const entities = 1000
 /** A long form is asked for by hand. */
-const updatesPerEntity = process.env['RIGEL_TORTURE'] === 'long' ? 100 : 10
+const updatesPerEntity = process.env['RIGEL_TORTURE'] === 'long' ? 100 : 6
 const connections = 64
 /** One in ten subscriptions is to a pattern that ten entities match; the others are to one entity each. */
 const patterns = 100

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { member, refusalIn } from '../../bench/ngsi.js'
 import { FarEnd } from '../far-end.js'
+import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { inTime } from './given.js'
@@ -14,7 +15,7 @@ const writers = 6
 const patience_ms = 8000
 
 /** Between two requests of a client: the clients leave most of the machine to the nodes, and to the tests beside them. */
-const pause_ms = 40
+const pause_ms = isLong ? 40 : 120
 
 /** So many are looked at in one request. */
 const page = 1000

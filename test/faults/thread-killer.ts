@@ -22,7 +22,10 @@ export const deaths = {
     code: 'setTimeout(() => { for (const held = []; ; ) held.push(new Array(1e6).fill(held.length + 0.5)) })',
   },
   /** It gives way to nothing any more, and the process has to end because of that. */
-  stands: { name: 'stand still', code: 'setTimeout(() => { for (;;); })' },
+  stands: {
+    name: 'stand still',
+    code: 'setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0))',
+  },
   exits: { name: 'exit', code: 'setTimeout(() => process.exit(9))' },
   /** A turn reads the clock after each command that it has decided. The function is found by its name: the program's modules are joined. */
   exitsDeciding: {

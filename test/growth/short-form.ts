@@ -49,7 +49,7 @@ export const always: ReadonlySet<string> = new Set([
 ])
 
 /** Of the others, one of this many, evenly over all operations. */
-const share = 32
+const share = 64
 
 /** What every run of the system tests grows of some dimensions. */
 export function shortForm(dimensions: readonly Dimension[]): readonly Dimension[] {

@@ -4,7 +4,7 @@ import { faultyVersions } from './faulty-versions.js'
 import { SimulatedCluster } from './simulated-cluster.js'
 
 /** The seed is another one each time. */
-const count = Number(process.env['RIGEL_LINKS'] ?? (areAll ? 10_000 : 2000))
+const count = Number(process.env['RIGEL_LINKS'] ?? (areAll ? 4000 : 1000))
 const first = Number(process.env['RIGEL_LINKS_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 /** Each fault is found in far fewer schedules than that: the rarest one is met in about one of 500. */

@@ -21,25 +21,28 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 export const mends: readonly PlayedMend[] = [
   {
     fault: 'an owner answers what changes nothing without a look at its read lease',
-    first: 20,
+    first: 26,
     file: 'partition/mailbox/turn-runner.ts',
     now: 'if (!isLogged && !this.#isConfirmed(batch))',
     before: 'if (!isLogged && batch.length === 0)',
   },
   {
     fault: 'the election record of a dead thread and that of its successor are offered in one request',
+    first: 14,
     file: 'storage/etcd/appender.ts',
     now: 'if (isEnough || this.#busy.has(log)) {',
     before: 'if (isEnough) {',
   },
   {
     fault: 'an offer that was taken without a response is fenced by itself',
+    first: 5,
     file: 'storage/etcd/etcd-engine.ts',
     now: 'if (standing !== undefined && isOwn(standing.value)) return ok(sequence)',
     before: 'if (standing !== undefined && standing.value.length === 0 && isOwn(standing.value)) return ok(sequence)',
   },
   {
     fault: 'an elected node does not wait for the read lease before',
+    first: 23,
     file: 'partition/replica/read-lease.ts',
     now: 'return mayHoldLease ? before.received + leaseMost_ns : 0n',
     before: 'return mayHoldLease && before.received < 0n ? leaseMost_ns : 0n',
@@ -52,19 +55,21 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'a record that etcd has taken is refused since etcd says that it is full',
+    first: 18,
     file: 'storage/etcd/etcd-engine.ts',
     now: "if (kind === 'full') return this.#taken(offers)",
     before: "if (kind === 'full') return ok(offers.map(() => err({ kind: 'etcdFull' })))",
   },
   {
     fault: 'a log that is given up in an orderly end is a fault',
+    first: 4,
     file: 'partition/replica/replica.ts',
     now: "if (fault instanceof LogGivenUp) this.#take({ kind: 'givenUp' })",
     before: "if (fault instanceof LogGivenUp && fault.message === '') this.#take({ kind: 'givenUp' })",
   },
   {
     fault: 'a turn that is given up in an orderly end is said not to be carried out',
-    first: 590,
+    first: 593,
     file: 'partition/mailbox/turn-runner.ts',
     now: 'if (fault instanceof LogGivenUp) {',
     before: "if (fault instanceof LogGivenUp && fault.message === '') {",
@@ -85,6 +90,7 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'turns that were published are taken for applied although their transaction has thrown',
+    first: 4,
     file: 'storage/store/turn-publisher.ts',
     now: 'transaction((environment, outbox) => this.#unapplied.write(environment, outbox))',
     before: `try {
@@ -93,24 +99,28 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'a turn that stands in the log is said not to be carried out, since it could not be applied',
+    first: 22,
     file: 'storage/store/logged-store.ts',
     now: 'if (!(fault instanceof DiskFault)) this.wal.retract(sequence)',
     before: '',
   },
   {
     fault: 'what a dead thread has published is not recovered',
+    first: 3,
     file: 'storage/etcd/cluster-log.ts',
     now: 'this.#shown = shown as LogSequence',
     before: 'this.#shown = shown = applied',
   },
   {
     fault: 'the read lease of an owner whose machine has slept is not over',
+    first: 5,
     file: 'threads/shared-memory/partition-position.ts',
     now: 'Atomics.load(this.#cells, dateCell) > BigInt(Date.now())',
     before: 'Atomics.load(this.#cells, dateCell) > 0n',
   },
   {
     fault: 'the read lease of an owner whose date was put back is not over',
+    first: 23,
     file: 'threads/shared-memory/partition-position.ts',
     now: 'Atomics.load(this.#cells, untilCell) > process.hrtime.bigint() &&',
     before: 'Atomics.load(this.#cells, untilCell) > 0n &&',
@@ -123,26 +133,28 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'an election after a close is kept',
-    first: 30,
+    first: 31,
     file: 'partition/replica/transitions.ts',
     now: 'state.isToOwn ? wentOn(elected) : left(elected)',
     before: 'wentOn(elected)',
   },
   {
     fault: 'a release during the wait is as good as one after it',
+    first: 3,
     file: 'partition/replica/transitions.ts',
     now: "if (role.kind === 'elected' && !mayOwn(state)) return lost(state, 'released')",
     before: '',
   },
   {
     fault: 'what there is no room for is left out',
+    first: 4,
     file: 'partition/replica/transitions.ts',
     now: 'return state.isToClose ? wentOn(toApply(state))',
     before: 'return state.isToClose || state ? wentOn({ ...state, applying: undefined })',
   },
   {
     fault: 'an election behind that of a process before it, of the same node, waits for nobody',
-    first: 230,
+    first: 237,
     file: 'partition/replica/read-lease.ts',
     now: 'before.node !== node || before.isElection',
     before: 'before.node !== node',
@@ -161,7 +173,7 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'what a node has said before stands, since a request was carried out that was given up',
-    first: 170,
+    first: 175,
     file: 'storage/etcd/etcd-nodes.ts',
     now: 'if (standing !== undefined && !isSameFacts(standing.own, meant)) untold ??= meant',
     before: 'if (standing !== undefined && !isSameFacts(meant, meant)) untold ??= meant',
@@ -189,6 +201,7 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'a process goes on although a change could not come into force in it',
+    first: 5,
     log: 'control',
     file: 'partition/replica/metadata-replica.ts',
     now: `this.#hasFailed = true
@@ -197,7 +210,7 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'what stands behind a change that could not come into force is said to be in force',
-    first: 85,
+    first: 91,
     log: 'control',
     file: 'partition/replica/metadata-replica.ts',
     now: 'if (this.#hasFailed) return',
@@ -205,6 +218,7 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'a heartbeat record is appended while a change is',
+    first: 8,
     log: 'control',
     file: 'partition/replica/metadata-replica.ts',
     now: 'store.inTurn(() => wal.appendEmpty(record))',
@@ -212,7 +226,7 @@ export const mends: readonly PlayedMend[] = [
   },
   {
     fault: 'a change that came with others is said to be refused, and nobody knows whether it stands',
-    first: 180,
+    first: 188,
     log: 'control',
     file: 'storage/store/metadata-store.ts',
     now: 'if (batch.length === 1 || fault instanceof LogGivenUp || fault instanceof DiskFault) {',

@@ -16,7 +16,7 @@ import { History } from './history.js'
  */
 
 const isLong = process.env['RIGEL_WAL'] === 'long'
-const count = Number(process.env['RIGEL_WAL_HISTORIES'] ?? (isLong ? 1_000_000 : runs(10_000)))
+const count = Number(process.env['RIGEL_WAL_HISTORIES'] ?? (isLong ? 1_000_000 : runs(5000)))
 const first = Number(process.env['RIGEL_WAL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 test('whatever is acknowledged is there after any crash, in order and once, and nothing else', async (t) => {
