@@ -529,6 +529,20 @@ function waiting(number: number, more: Parameters<typeof recipient>[2] = {}): Qu
   return tested
 }
 
+test('each subscription has as much in memory as the ones before leave to others, and its share while there is room', async (t) => {
+  const tested = new QueueUnderTest({ window: { most: 1000, share: 100, streamShare: 1e9 } })
+  const held: number[] = []
+  for (let number = 1; number <= 5; number += 1) {
+    const before = tested.queue.inMemory
+    tested.queue.put(recipient(subscriptionId(number), `http://receiver-${number}.example/in`))
+    for (let count = 0; count < 800; count += 1) {
+      tested.arrive(0, { subscription: subscriptionId(number), orderingKey: { kind: 'entity', key: `${count}` } })
+    }
+    held.push(tested.queue.inMemory - before)
+  }
+  t.same(held, [500, 250, 125, 100, 25], 'the last one finds what is left')
+})
+
 /** How many leave with each sweep, until none is to be swept soon. */
 function sweptBy(tested: QueueUnderTest): readonly number[] {
   const swept: number[] = []
