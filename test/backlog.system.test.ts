@@ -30,11 +30,11 @@ test('a broker with many notifications that wait starts at once, says what it do
     t.equal(written.status, 204)
   }
   await until(async () => (await waiting(broker)) === notices)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 
   // A signal in the middle of the start.
   await broker.run()
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 
   broker.output = ''
   await broker.run()
@@ -43,5 +43,5 @@ test('a broker with many notifications that wait starts at once, says what it do
   t.match(broker.output, new RegExp(`at most ${notices} notifications wait in them`))
   t.equal(await waiting(broker), notices)
   t.same((await broker.send('GET', '/health/ready')).json, { status: 'ok', partitions: { total: 1, ready: 1 } })
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

@@ -51,7 +51,7 @@ test('a process with few descriptors has fewer connections, and serves on when a
   await silent(t, broker.port, 300)
   for (let number = 0; number < 5; number += 1) t.equal(await statusOfVersion(broker), 200)
   t.equal((await broker.update('APPEND', { id: 'E', attributes: [{ name: 'a', value: '1' }] })).status, 200)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 test('receivers and clients that take all descriptors they can get leave the log its own', async (t) => {
@@ -80,7 +80,7 @@ test('receivers and clients that take all descriptors they can get leave the log
   await broker.end('SIGKILL')
   await broker.run()
   t.match(await broker.send('GET', '/v2/entities/E/attrs/a/value'), { status: 200, text: '100' })
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 test('too few descriptors for a client and a notification are refused, with how many it takes', async (t) => {

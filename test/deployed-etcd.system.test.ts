@@ -34,7 +34,7 @@ test('with the certificates of the script etcd as in compose.cluster.yaml serves
   await until(() => setLevel(broker, 'Tank1', '1'), 'an update is taken')
   t.match(curl(['--cert', file('rigel.pem'), '--key', file('rigel.key')]).stdout, /kvs/, 'with a certificate')
   t.not(curl([]).status, 0, 'without one')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   await t.rejects(
     RunningBroker.startOn(t, join(folder, 'data'), [...flags, '-etcdCa', file('ca.pem')]),
     'a broker without one does not start',

@@ -30,5 +30,5 @@ test('files that may not grow are answered as a full disk, and writing resumes',
   }, 'it grows again')
   t.equal(status, 200)
   t.notMatch(broker.output, /"status":500/)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

@@ -143,7 +143,7 @@ test(
     disk.clear()
     await until(async () => (await broker.update('APPEND', entity('Told', 1))).status === 200)
     await until(async () => (await broker.send('POST', '/v1/subscribeContext', subscription('New'))).status === 200)
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
     t.equal(new Set(heard).size, heard.length)
   },
 )
@@ -156,7 +156,7 @@ test(
     const broker = await disk.broker(['-partitions', '1', '-dbFreeMin', '4'])
     t.equal((await broker.update('APPEND', entity('Kept', 10_000))).status, 200)
     for (const left of [0, 300_000]) {
-      t.equal(await broker.end('SIGTERM'), 0)
+      await broker.endsInOrder(t)
       disk.leave(left)
       await broker.run()
       t.match((await broker.send('GET', '/v1/contextEntities/Kept')).json, { statusCode: { code: '200' } })
@@ -171,7 +171,7 @@ test(
       await until(async () => (await broker.update('APPEND', entity('New', 1000))).status === 200)
       await until(async () => (await broker.send('GET', '/health/ready')).status === 200)
     }
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
   },
 )
 

@@ -106,7 +106,7 @@ test('clients that do not read, die or read a byte at a time', async (t) => {
     received.take(again)
     t.same(received.missing(writer.acknowledged), [])
     again.close()
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
   })
 })
 
@@ -135,6 +135,6 @@ test('there are no more of them than may be, and one that goes makes room', asyn
     return client.status === 200 && client
   }, 'the one that has gone makes room')
   const closed = once(third.socket, 'close')
-  t.equal(await small.end('SIGTERM'), 0)
+  await small.endsInOrder(t)
   await closed
 })

@@ -42,6 +42,6 @@ for (const query of isLong ? ['', '?confirm=explicit'] : ['']) {
     received.take(client)
     t.same(received.missing(expected), [])
     client.close()
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
   })
 }

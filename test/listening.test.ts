@@ -278,7 +278,7 @@ test('a client listens to a subscription', async (t) => {
   await t.test('with clients that listen the broker ends as soon as without, and tells them', async (t) => {
     const id = await subscribed(broker, 'Yard')
     const client = await ListeningClient.open(t, broker, { path: eventsOf(id) })
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
     t.notMatch(broker.output, /given up/)
     await client.until(() => client.isOver)
     t.equal(client.end, 'stopped')
@@ -345,5 +345,5 @@ test('whose key may read may listen and confirm, in the tenants and paths that t
   const confirmed = await broker.send('POST', path, undefined, { ...own, 'Last-Event-ID': client.lastId ?? '' })
   t.equal(confirmed.status, 204)
   client.close()
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

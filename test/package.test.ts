@@ -74,7 +74,7 @@ test('what is installed from the package serves, knows its build, and has its co
   t.match(outputOf('help', 'bench'), /^Usage: rigel bench /)
   t.match(outputOf('feed', '--help'), /^Usage: rigel feed /)
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), [], { program })
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 test('on a terminal the broker says what runs, and its log is for people', async (t) => {

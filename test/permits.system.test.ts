@@ -216,7 +216,7 @@ test('an orderly end is over at its limit, whatever is under way', async (t) => 
   under.keepScanning(broker)
   await inFlight(broker, scans / 2)
   await until(() => !(provider.received.length < 1 || receiver.received.length < 1))
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   under.destroy()
   // On a busy machine turns of partitions may be under way as well.
   const given = /given up at the end of -shutdownTimeout: ([^"]+)"/.exec(broker.output)?.[1]

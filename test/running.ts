@@ -180,10 +180,15 @@ export class RunningBroker {
   /** Why it has ended, first in its own words, then by all that it wrote. */
   async #notStarted(): Promise<Error> {
     const code = await this.ended()
+    return new Error(`the broker ended with ${code}: ${this.#lastWords()}\n${this.output}`)
+  }
+
+  /** Why it cannot go on, in its own words. */
+  #lastWords(): string {
     const lines = this.output.split('\n')
     const said = lines.findLast((line) => line.includes('"lvl":"FATAL"')) ?? lines[0] ?? ''
     const [, words = said] = /"msg":"((?:[^"\\]|\\.)*)"/.exec(said) ?? []
-    return new Error(`the broker ended with ${code}: ${words}\n${this.output}`)
+    return words
   }
 
   get pid(): number | undefined {
@@ -222,11 +227,19 @@ export class RunningBroker {
   }
 
   /** Ends the program with a signal; gives its exit code or the signal that ended it. */
-  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
     this.signal(signal)
-    const ended = await this.ended()
-    if (signal === 'SIGTERM' && ended !== 0) process.stderr.write(`ended with ${ended}: ${this.output.slice(-20000)}\n`)
-    return ended
+    return this.ended()
+  }
+
+  /** Ends the program, and fails with its last words if that is not in order. */
+  async endsInOrder(t: Test): Promise<void> {
+    const code = await this.end('SIGTERM')
+    t.equal(
+      code,
+      0,
+      code === 0 ? 'it ends in order' : `it ends in order: ${this.#lastWords()}\n${this.output.slice(-3000)}`,
+    )
   }
 
   /** Resolves when the program has ended, and all that it wrote is there. */

@@ -123,7 +123,7 @@ test('start, headers, subscriptions and the end are traced', async (t) => {
     duration: 'PT1H',
     notifyConditions: [{ type: 'ONCHANGE', condValues: ['level'] }],
   })
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   const expected = [
     'http.tenant',
     'http.cors',

@@ -62,5 +62,5 @@ test('a backup of any node has everything that any node had acknowledged before'
     async () => (await rigel('backup', join(folder, 'confirmed'), '--url', b.url)).code === 0,
     'a backup is made again',
   )
-  for (const node of [b, a]) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of [b, a]) await node.endsInOrder(t)
 })

@@ -51,7 +51,7 @@ test('a single broker becomes the first node of a cluster, with all that it has'
     notification: { http: { url: receiver.url() }, attrs: ['level'] },
   })
   t.equal(subscribed.status, 201)
-  t.equal(await single.end('SIGTERM'), 0)
+  await single.endsInOrder(t)
 
   t.match(
     await startRefusal(t, data('a'), node('a')),
@@ -78,17 +78,17 @@ test('a single broker becomes the first node of a cluster, with all that it has'
   }
   await setLevels(c, '3')
   await until(() => receiver.bodies.some((body) => /"value" ?: ?"?3/.test(body)), 'the receiver is told')
-  t.equal(await c.end('SIGTERM'), 0)
+  await c.endsInOrder(t)
   const renamed = await startRefusal(t, data('c'), node('d', ...link))
   t.match(renamed, /ended with 6: .*this data folder is that of its node c: start with -nodeName c/s)
 
   const alone = await RunningBroker.startOn(t, data('e'), ['-partitions', '2', '-httpThreads', '1'])
   await setLevels(alone, '9')
-  t.equal(await alone.end('SIGTERM'), 0)
+  await alone.endsInOrder(t)
   t.match(await startRefusal(t, data('e'), node('e', ...link)), /ended with 6: .*data of its own/s)
   await alone.run()
   await levelsShown(alone, '9')
-  for (const each of [b, a]) t.equal(await each.end('SIGTERM'), 0)
+  for (const each of [b, a]) await each.endsInOrder(t)
 })
 
 test('of two first nodes that start at the same moment one begins the cluster, and the other joins', {
@@ -106,7 +106,7 @@ test('of two first nodes that start at the same moment one begins the cluster, a
   const [listed, partitions] = [member(json, 'nodes'), member(json, 'partitions')]
   t.same(Array.isArray(listed) && listed.map((each) => member(each, 'name')).sort(), ['a', 'b'])
   t.equal(Array.isArray(partitions) && partitions.length, 2)
-  for (const each of nodes) t.equal(await each.end('SIGTERM'), 0)
+  for (const each of nodes) await each.endsInOrder(t)
 })
 
 test('a new cluster has as many partitions as nodes can be of use', { skip: noEtcd }, async (t) => {
@@ -123,7 +123,7 @@ test('of two processes that are started as one node at the same moment one serve
   const data = (name: string): string => join(folder, `data-${name}`)
   const first = await RunningBroker.startOn(t, data('a'), node('a', ...link, '-partitions', '2'))
   await setLevels(first, '1')
-  t.equal(await first.end('SIGTERM'), 0)
+  await first.endsInOrder(t)
   cpSync(data('a'), data('copy'), { recursive: true })
   const starts = ['a', 'copy'].map((name) => RunningBroker.startOn(t, data(name), node('a', ...link)))
   const refusal = /another process runs as its node a, at 127\.0\.0\.1:\d+: end that one/

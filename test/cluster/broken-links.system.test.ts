@@ -84,5 +84,5 @@ test('while connections between nodes break under load no older value is shown a
   await Promise.all(writing)
   t.same(met.older, [])
   t.ok(met.refused > 0, `${met.refused} updates were refused, ${met.acknowledged} acknowledged`)
-  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of nodes) await node.endsInOrder(t)
 })

@@ -41,7 +41,7 @@ test('what was acknowledged is there after SIGKILL, and the folder is bound to i
   await levelsShown(broker, '5')
   t.match((await broker.send('GET', '/v2/subscriptions')).json, [{ subject: { entities: [{ idPattern: 'never' }] } }])
   await setLevels(broker, '6')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 
   t.match(
     await startRefusal(t, broker.folder, ['-partitions', '2']),

@@ -130,5 +130,5 @@ test('what one node has acknowledged of subscriptions is shown by all, and survi
   t.same(await shown(other), ['Tank3', 'second'])
   await coordinator.run()
   t.same(await shown(coordinator), ['Tank3', 'second'])
-  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of nodes) await node.endsInOrder(t)
 })

@@ -70,5 +70,5 @@ test('no broker of a cluster is ready while etcd is full or away, although nobod
   t.match((await single.send('GET', '/metrics')).text, /^rigel_cluster_engine_silent 1$/m)
   etcd.signal(0, 'SIGCONT')
   for (const broker of brokers) await until(() => isReady(broker), 'etcd answers')
-  for (const broker of brokers.reverse()) t.equal(await broker.end('SIGTERM'), 0)
+  for (const broker of brokers.reverse()) await broker.endsInOrder(t)
 })

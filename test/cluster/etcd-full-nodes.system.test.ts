@@ -86,5 +86,5 @@ test('while etcd is full updates are refused and no partition is given away; whe
   for (const node of nodes) await setLevels(node, '4')
   for (const node of nodes) await levelsShown(node, '4')
   t.same(await ownersAt(b), before, 'still')
-  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of nodes) await node.endsInOrder(t)
 })

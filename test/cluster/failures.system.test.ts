@@ -206,7 +206,7 @@ failure(
     try {
       ownDisk?.leave(0)
       await until(() => /no room for the records/.test(full.broker.output), 'it says that its replicas wait')
-      t.equal(await full.broker.end('SIGTERM'), 0)
+      await full.broker.endsInOrder(t)
     } finally {
       ownDisk?.clear()
     }
@@ -242,7 +242,7 @@ failure(
     const wrong = node('b')
     if (!wrong.clock.isOn) {
       wrong.clock.turnOn()
-      t.equal(await wrong.broker.end('SIGTERM'), 0)
+      await wrong.broker.endsInOrder(t)
       await wrong.broker.run()
     }
     await until(() => owns(wrong), 'it owns something')
@@ -302,7 +302,7 @@ failure(`faults by chance, ${rounds} times, with RIGEL_SEED=${seed}`, async (t) 
 test('every promise was kept', { skip: noEtcd }, async (t) => {
   t.setTimeout(300_000)
   await load.check(t)
-  for (const broker of brokers()) t.equal(await broker.end('SIGTERM'), 0)
+  for (const broker of brokers()) await broker.endsInOrder(t)
 })
 
 /** Whether a node owns a partition, as it says itself. */

@@ -31,5 +31,5 @@ test(`the leader of etcd, and the broker, are killed under load, ${rounds} times
     }
     await delay(500)
   })
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

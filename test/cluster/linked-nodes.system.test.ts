@@ -45,7 +45,7 @@ test('each node takes updates of all partitions, and shows what was acknowledged
     }
   }
   if (!isLong) {
-    for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+    for (const node of nodes) await node.endsInOrder(t)
     return
   }
   await b.end('SIGKILL')
@@ -55,7 +55,7 @@ test('each node takes updates of all partitions, and shows what was acknowledged
   await until(async () => (await levels(b)).every((level) => level === '6'), 'it shows what it has missed')
   await setLevels(b, '7')
   t.same(await levels(a), all('7'))
-  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of nodes) await node.endsInOrder(t)
 })
 
 test('by certificates nodes reach each other', {
@@ -68,5 +68,5 @@ test('by certificates nodes reach each other', {
   await setLevels(a, '1')
   await setLevels(b, '2')
   t.same(await levels(a), all('2'))
-  for (const node of [a, b]) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of [a, b]) await node.endsInOrder(t)
 })

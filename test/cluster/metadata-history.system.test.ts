@@ -139,5 +139,5 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
       'none that was removed is',
     )
   }
-  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of nodes) await node.endsInOrder(t)
 })

@@ -78,7 +78,7 @@ test('every acknowledged change is notified in order, whoever is killed or pause
   written.check(t)
   initial.check(t, written)
   t.equal(new Set(end.received.map(({ headers }) => headers.via)).size, 1, 'all nodes are one broker to the receiver')
-  for (const node of [a, b]) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of [a, b]) await node.endsInOrder(t)
 })
 
 /** Subscribes at each node while tanks are updated at all of them; the receiver has trouble with their initial notifications. */
@@ -148,5 +148,5 @@ test(`three nodes are killed and paused, ${rounds} times: every acknowledged cha
   await until(() => written.isNotified && initial.isComplete, 'all acknowledged changes are notified')
   written.check(t)
   initial.check(t, written)
-  for (const node of nodes) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of nodes) await node.endsInOrder(t)
 })

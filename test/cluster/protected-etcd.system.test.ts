@@ -141,7 +141,7 @@ test('nothing that clients cause reaches etcd, whatever they call it', { skip: n
     return (await shownReason(broker.url, watched.replace(/^.*\//, ''))) === denied
   }, 'what a member announces later is kept from notifications')
   t.equal((await change(broker, '2')).status, 200, 'the cluster takes updates')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 test('nothing that clients cause reaches the ports of nodes, also of one that has come later', {
@@ -183,10 +183,11 @@ test('nothing that clients cause reaches the ports of nodes, also of one that ha
     t.equal(await failure(managements(), location), denied, location)
   }
   // A node that is gone may be paused, and listen all the same.
-  const second = nodes[1]
-  t.equal(await second?.end('SIGTERM'), 0)
+  const [, second] = nodes
+  if (second === undefined) throw new Error('two nodes were started')
+  await second.endsInOrder(t)
   const late = await subscribe(first, to('127.0.0.1', links[1] ?? 0))
   await until(async () => (await change(first, '2')).status === 200, 'an update is taken')
   t.equal(await failure(managements(), late), denied, 'the port of a node that has left')
-  t.equal(await first.end('SIGTERM'), 0)
+  await first.endsInOrder(t)
 })

@@ -34,10 +34,10 @@ test('a cluster that etcd has lost is begun anew behind the longest replicas; wh
 
   await setLevels(a, '1')
   await levelsShown(b, '1')
-  t.equal(await b.end('SIGTERM'), 0)
+  await b.endsInOrder(t)
   await setLevels(a, '2')
   t.match(recovered('-dbPath', b.folder), /^1 .*a cluster stands at .*nothing is to be recovered/)
-  t.equal(await a.end('SIGTERM'), 0)
+  await a.endsInOrder(t)
   t.not(lose(), '', 'etcd has lost its data')
   await t.rejects(a.run(), /ended with 6: .*etcd holds nothing at .*rigel cluster recover/s)
 
@@ -54,8 +54,8 @@ test('a cluster that etcd has lost is begun anew behind the longest replicas; wh
   await levelsShown(a, '2')
   await setLevels(a, '3')
   await levelsShown(first, '3')
-  t.equal(await first.end('SIGTERM'), 0)
-  t.equal(await a.end('SIGTERM'), 0)
+  await first.endsInOrder(t)
+  await a.endsInOrder(t)
 
   // Of b as it was at the beginning, alone: a has what is lost then, and keeps it.
   lose()
@@ -65,5 +65,5 @@ test('a cluster that etcd has lost is begun anew behind the longest replicas; wh
   await levelsShown(b, '1')
   await setLevels(b, '4')
   await t.rejects(a.run(), /ended with 6: .*begun anew with another folder.*has what that did not have: record \d+/s)
-  t.equal(await b.end('SIGTERM'), 0)
+  await b.endsInOrder(t)
 })

@@ -55,5 +55,5 @@ test('a backup of a node under load begins another cluster, with what the node h
   await setLevels(d, '2')
   await levelsShown(c, '2')
   await levelsShown(b, '1')
-  for (const node of [a, b, c, d]) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of [a, b, c, d]) await node.endsInOrder(t)
 })

@@ -106,7 +106,7 @@ test('nodes that are restarted one after the other refuse no update and lose non
   }
   await goOn()
   for (const node of nodes) {
-    t.equal(await node.end('SIGTERM'), 0)
+    await node.endsInOrder(t)
     const [, took_ms] = /other nodes own the [12] partitions of this one in (\d+) ms/.exec(node.output) ?? []
     t.ok(took_ms, `what it has had is handed over, in ${took_ms} ms`)
     await goOn()

@@ -72,7 +72,7 @@ test('who is paused is taken over from by a replica, and shows nothing old when 
   await owner.end('SIGKILL')
   await updated(replica, 'UPDATE', '4')
   await owner.run()
-  t.equal(await replica.end('SIGTERM'), 0)
+  await replica.endsInOrder(t)
   await updated(owner, 'UPDATE', '5')
   await shown(owner, '5')
 })

@@ -109,9 +109,9 @@ test('nodes, owners and replicas are shown by each node and from etcd alone; who
   t.match(command(cluster, 'remove', 'b'), { code: 1, text: /node b is a member/ })
   t.match(command(cluster, 'remove', 'c'), { code: 1, text: /it has no node c, but a, b/ })
 
-  t.equal(await b.end('SIGTERM'), 0)
+  await b.endsInOrder(t)
   t.match((await statistics(a)).json, { nodes: [{ name: 'a' }, { name: 'b', reason: /no member/ }] })
-  t.equal(await a.end('SIGTERM'), 0)
+  await a.endsInOrder(t)
   const stopped = command(cluster, 'status')
   t.match(stopped, { code: 0, text: /2 nodes, 0 of them members/ })
   t.match(stopped.text, /^node b is no member/m, 'who ends in order leaves at once')

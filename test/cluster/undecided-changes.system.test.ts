@@ -143,7 +143,7 @@ test('a change of a subscription that one node does not hear of is refused, and 
     tanks.every((id) => end.received.some(({ url, body }) => url === '/new' && body.includes(id)))
   await until(isNotified, 'the new address is told of each')
   t.equal(came('/old'), before, 'nothing comes to the old address behind the response')
-  for (const node of brokers) t.equal(await node.end('SIGTERM'), 0)
+  for (const node of brokers) await node.endsInOrder(t)
 })
 
 test('what is undecided when the coordinator is killed is withdrawn by the next one', {
@@ -197,7 +197,7 @@ test('what is undecided when the coordinator is killed is withdrawn by the next 
   const known = await other.send('GET', '/v2/subscriptions')
   t.match(known.json, [{ notification: { http: { url: end.url('/old') } } }])
   t.equal((known.json as readonly unknown[]).length, 1)
-  t.equal(await other.end('SIGTERM'), 0)
+  await other.endsInOrder(t)
 })
 
 /** The responses to requests, nothing of one that gets none; each is counted. */

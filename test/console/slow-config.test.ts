@@ -119,7 +119,7 @@ test('a setting has the value in force, where the data folder or a request has d
   const folder = t.testdir()
   const partitions = String(halfTheProcessors + 1)
   const made = await RunningBroker.startOn(t, folder, ['-partitions', partitions])
-  t.equal(await made.end('SIGTERM'), 0)
+  await made.endsInOrder(t)
   const other = await RunningBroker.startOn(t, folder)
   const of = async (flag: string) => {
     const { settings } = (await other.send('GET', '/admin/config')).json as Configuration

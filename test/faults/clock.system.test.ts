@@ -24,7 +24,7 @@ test('a wall clock that jumps forth and back breaks no promise', { skip: noFaket
   })
   t.equal(history.count('refused'), 0)
   t.equal(history.count('unknown'), 0)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 test('what was dated before a machine knew the time is sent once it does', { skip: noFaketime }, async (t) => {
@@ -45,7 +45,7 @@ test('what was dated before a machine knew the time is sent once it does', { ski
   t.equal(subscribed.status, 201)
   t.equal((await broker.send('POST', '/v2/entities', { id: 'Lamp', type: 'Lamp', lit: { value: true } })).status, 201)
   await until(() => end.received.length > 0, 'the receiver has refused it')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   clock.shift('+0')
   const before = end.received.length
   await broker.run()

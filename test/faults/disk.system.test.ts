@@ -42,7 +42,7 @@ test('a disk that is full refuses updates and takes them again when there is roo
   })
   const later = { id: 'Later', attributes: [{ name: 'a', value: '1' }] }
   await until(async () => (await broker.update('APPEND', later)).status === 200, 'there is room again')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 /** Takes all the room that is left. */

@@ -17,5 +17,5 @@ test('more load than a small broker can take: what is refused has no effect, wha
   await underLoad(t, broker, overload, size)
   const later = { id: 'Later', attributes: [{ name: 'a', value: '1' }] }
   await until(async () => (await broker.update('APPEND', later)).status === 200, 'capacity is back')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

@@ -19,5 +19,5 @@ test('a process that stands still for a while goes on as if nothing had happened
   })
   t.equal(history.count('unknown'), 0, 'every update was answered')
   t.equal(restarts, 0)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

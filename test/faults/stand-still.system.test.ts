@@ -81,8 +81,7 @@ async function allBegan(broker: RunningBroker): Promise<void> {
 async function runsAgain(t: Test, broker: RunningBroker): Promise<void> {
   await broker.run()
   t.equal((await broker.send('GET', '/v2/entities/Tank')).status, 200)
-  const ended = await broker.end('SIGTERM')
-  t.equal(ended, 0, ended === 0 ? 'it ends in order' : broker.output)
+  await broker.endsInOrder(t)
 }
 
 meanwhile('a partition whose write transaction never ends ends the process with a reason', async (t) => {
@@ -109,7 +108,7 @@ async function withSlowDisk(
   const around = { nodeOptions: ['--import', slowDisk], environment: { RIGEL_SLOW_DISK: settings } }
   const broker = await startedBroker(t, around)
   t.equal((await broker.update('APPEND', tank)).status, 200)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   return { broker, opening }
 }
 
@@ -231,5 +230,5 @@ meanwhile('a process that was stopped for longer than that, and threads that end
   broker.signal('SIGCONT')
   await delay(6000)
   t.equal((await broker.update('APPEND', tank)).status, 200)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

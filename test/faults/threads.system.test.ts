@@ -38,7 +38,7 @@ for (const course of courses) {
     })
     await broker.writes(isLong ? /worker:died/ : /query thread failed: .*ERR_WORKER_OUT_OF_MEMORY/)
     await broker.becomesReady()
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
   })
 }
 
@@ -54,7 +54,7 @@ test('a thread that dies while it decides a turn is replaced, and the broker goe
   await broker.writes(/"op":"worker:died".*partition \d failed/)
   await broker.writes(/"op":"worker:replaced"/)
   t.notMatch(broker.output, /"lvl":"FATAL"/)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 test('an error that nothing catches ends the process, and its FATAL line is on standard output and in the file', async (t) => {
@@ -116,13 +116,13 @@ test('a courier that dies while nothing can be written is replaced: each notice 
   limitFiles(broker, 'unlimited')
   await until(async () => (await filled('Told20', 10)) === 200, 'updates are taken again')
   await until(() => told().has('Told20'), 'and notified')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   const sent = receiver.received.length
   await broker.run()
   t.equal(await filled('Told21', 10), 200)
   await until(() => told().has('Told21'), 'an update after the restart is notified')
   t.equal(receiver.received.length, sent + 1, 'what was accepted is not sent again')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 /** Makes a thread end. A debugger that comes while threads come and go may miss one: the next one sees it. */

@@ -80,7 +80,7 @@ export class WatchedPartitions {
     }
     this.#stop()
     await Promise.all(this.#clients)
-    this.#t.equal(await this.#broker.end('SIGTERM'), 0)
+    await this.#broker.endsInOrder(this.#t)
   }
 
   #stop(): void {

@@ -13,5 +13,5 @@ test('requests that are right, slightly wrong or wild are answered as they shoul
   t.ok(requests > 50, `${requests} requests`)
   await broker.becomesReady()
   t.notMatch(broker.output, /"lvl":"(ERROR|FATAL)"/)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

@@ -83,7 +83,7 @@ test('a record that cannot be read is 500 for those who ask for it, and its line
   const broker = await RunningBroker.start(t, ['-partitions', '1'])
   for (const name of ['Silo1', 'Silo2'])
     await broker.update('APPEND', { id: name, attributes: [{ name: 'a', value: '1' }] })
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   const environment = openEnvironment(`${broker.folder}/partition-0`, { ...storeSettings, readOnly: false })
   const [first] = environment.records.getRange({})
   if (!first) throw new Error('nothing was stored')
@@ -97,7 +97,7 @@ test('a record that cannot be read is 500 for those who ask for it, and its line
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo1')).status, 500)
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo2')).status, 200)
   t.match((await broker.send('GET', '/metrics')).text, /^rigel_storage_damaged_total 4$/m)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   // One line for each thread that has met it, the front end and the partition, whose lines come by ways of their own.
   const lines = broker.output.match(/partition-0\/data\.mdb: the record at sequence \d+ cannot be read/g)
   t.equal(lines?.length, 2)
@@ -166,7 +166,7 @@ test('what is damaged in an outbox is named once with its file and its key, and 
   t.equal(named().length, 5)
   t.match((await broker.send('GET', '/metrics')).text, /^rigel_storage_damaged_total 5$/m)
   t.notMatch(broker.output, /worker:died/)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 test('a start that cannot read a subscription is refused with its id and the way out', async (t) => {

@@ -112,7 +112,7 @@ test('a backup under load has what was answered before it, and nothing without w
       t.ok(after >= (before[at] ?? 0), `${second} has ${after}, ${before[at]} was answered before`)
       t.ok(held >= after, `${first} has ${held}, and ${second}, which was written after it, ${after}`)
     }
-    t.equal(await copy.end('SIGTERM'), 0)
+    await copy.endsInOrder(t)
   }
   await running
   await broker.writes(/backup 1 is complete/)

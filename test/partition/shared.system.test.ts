@@ -41,7 +41,7 @@ test('updates of other entities are carried out between the elements of a reques
     json,
     entities.map(({ id, type, n: { value } }) => ({ id, type, n: value })),
   )
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })
 
 test('a broker that ends carries out what it has deferred', async (t) => {
@@ -57,7 +57,7 @@ test('a broker that ends carries out what it has deferred', async (t) => {
     return typeof json === 'object' && json !== null && 'n' in json
   }
   await until(begun)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   t.equal((await updated).status, 204)
   await broker.run()
   const { json } = await broker.send('GET', '/v2/entities/Large?attrs=n&options=keyValues')

@@ -42,5 +42,5 @@ test('raw bytes, cut and damaged anywhere, end nothing and leave nothing behind'
   const update = await broker.update('APPEND', { id: 'Last', type: 'T', attributes: [{ name: 'a', value: '1' }] })
   t.equal(update.status, 200)
   t.notMatch(broker.output, /"lvl":"(ERROR|FATAL)"/)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 })

@@ -19,7 +19,7 @@ for (const { how, reason } of [
     const broker = await RunningBroker.startOn(t, join(t.testdir(), 'data'), ['-partitions', '2'], dying(how))
     await broker.becomesReady()
     await broker.writes(new RegExp(`"lvl":"WARN".*nobody watches the start of the broker.*${reason}`))
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
   })
 }
 

@@ -75,7 +75,7 @@ test('a folder in use, or made with another number of partitions, ends with 3', 
   const broker = await RunningBroker.start(t, ['-partitions', '2'])
   const port = `${await freePort()}`
   t.match(await run('-dbPath', broker.folder, '-port', port), { code: 3, stdout: /in use by another broker/ })
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   const other = await run('-dbPath', broker.folder, '-port', port, '-partitions', '3')
   t.match(other, { code: 3, stdout: /made with 2 partitions/ })
 })
@@ -100,7 +100,7 @@ test('the pid file of a living process ends with 5; a leftover is replaced, and 
   const broker = await RunningBroker.start(t, ['-pidpath', pid])
   t.match(readFileSync(pid, 'utf8'), /^\d+\n$/)
   t.not(readFileSync(pid, 'utf8'), '999999999\n')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   t.notOk(existsSync(pid))
 })
 
@@ -202,7 +202,7 @@ test('a signal ends a start that applies a long log at once, and the next start 
     }))
     t.equal((await first.send('POST', '/v2/op/update', { actionType: 'append', entities })).status, 204)
   }
-  t.equal(await first.end('SIGTERM'), 0)
+  await first.endsInOrder(t)
   const helper = new Helper<UnappliedTask, UnappliedReply>('unapplied.js')
   t.teardown(() => helper.end())
   await helper.ask({ path: folder, devices, more_bytes: 64 * 2 ** 20 })
@@ -225,7 +225,7 @@ test('a signal ends a start that applies a long log at once, and the next start 
   const next = await RunningBroker.startOn(t, folder, ['-logLevel', 'INFO'])
   await next.writes(/records of the log were applied/)
   t.equal((await next.send('GET', `/v2/entities/${deviceId(devices - 1)}`)).status, 200)
-  t.equal(await next.end('SIGTERM'), 0)
+  await next.endsInOrder(t)
 })
 
 test('all partitions are ready when the broker answers, each in a folder of its own', async (t) => {

@@ -28,7 +28,7 @@ test('a log says what ran when at every level but NONE: start, ready, stop, and 
   ]) {
     const broker = await RunningBroker.start(t, ['-partitions', '2', ...flags])
     await broker.writes('main:ready')
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
     const [start, ready, stop, ended, ...more] = lifeIn(broker.output)
     const isFirst = flags.includes('-adminPort')
     const address = isFirst ? '127.0.0.1' : 'all addresses'
@@ -52,7 +52,7 @@ test('a log says what ran when at every level but NONE: start, ready, stop, and 
 
 test('the level NONE shows no line of life either, and what was killed did not end in order', async (t) => {
   const none = await RunningBroker.start(t, ['-logLevel', 'NONE'])
-  t.equal(await none.end('SIGTERM'), 0)
+  await none.endsInOrder(t)
   t.equal(none.output, '')
   const killed = await RunningBroker.start(t)
   await killed.writes('main:ready')
@@ -72,7 +72,7 @@ test('a level that was changed meanwhile hides no line of life, and SIGHUP has o
   renameSync(file, `${file}.1`)
   broker.signal('SIGHUP')
   await broker.writes('main:reload')
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   const said = (path: string) =>
     lifeIn(readFileSync(path, 'utf8')).map(({ msg }) => msg.replace(/^Rigel .* (starts|is ready) .*/, '$1'))
   t.same(said(`${file}.1`), ['starts', 'is ready'])

@@ -6,7 +6,7 @@ import { RunningBroker } from '../running.js'
 async function threadsOf(t: Test, environment: Readonly<Record<string, string>>): Promise<number> {
   const broker = await RunningBroker.startOn(t, `${t.testdir()}/data`, ['-partitions', '2'], { environment })
   const threads = readdirSync(`/proc/${broker.pid}/task`).length
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
   return threads
 }
 

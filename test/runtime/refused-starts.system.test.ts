@@ -14,7 +14,7 @@ test('a start that one partition refuses ends with its code, whatever the thread
   const starting = Array.from({ length: atOnce }, async (_, number) => {
     const folder = join(t.testdirName, `data-${number}`)
     const broker = await RunningBroker.startOn(t, folder, ['-partitions', '4'])
-    t.equal(await broker.end('SIGTERM'), 0)
+    await broker.endsInOrder(t)
     // Its thread finds that out at once, when those of the others are just loading their programs or opening their files.
     rmSync(join(folder, 'partition-0', 'log'), { recursive: true })
     writeFileSync(join(folder, 'partition-0', 'log'), 'not a folder')

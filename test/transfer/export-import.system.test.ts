@@ -40,7 +40,7 @@ test('what is exported, imported into an empty folder and exported again is the 
   const running = await rigelProgram(['export', '-', '-dbPath', join(folder, 'data')])
   t.equal(running.code, 1, 'not of a folder that a broker has')
   t.match(running.errors, /is in use by another broker/)
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 
   const [first, second] = [join(folder, 'first.jsonl'), join(folder, 'second.jsonl')]
   const exported = await rigelProgram(['export', first, '-dbPath', join(folder, 'data')])

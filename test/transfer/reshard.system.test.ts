@@ -62,7 +62,7 @@ test('a folder of another number of partitions holds the same, and sends what wa
     const entities = ids.map((id) => ({ id, type: 'Waiting', n: { value: n } }))
     await posted(`${broker.url}/v2/op/update`, { actionType: 'append', entities })
   }
-  t.equal(await broker.end('SIGTERM'), 0)
+  await broker.endsInOrder(t)
 
   const [before, after] = [join(folder, 'before'), join(folder, 'after')]
   await ran(exportCommand, [before, '-dbPath', data])
