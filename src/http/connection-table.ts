@@ -19,7 +19,7 @@ import {
 } from './connection-limits.js'
 import { ClientConnection, type ConnectionShares } from './connections.js'
 import { InputTurns } from './held-requests.js'
-import { beginWhenHeard } from './listen.js'
+import { beginWhenHeard, peerOf } from './listen.js'
 import type { ServerContext } from './request-context.js'
 
 /** The limits on the connections of a listening socket. */
@@ -275,9 +275,4 @@ class Refusals {
     this.#seen = refusals
     return isNew
   }
-}
-
-/** The key of a peer, which is equal for a connection and for the TLS on it. */
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`
 }

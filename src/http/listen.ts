@@ -229,3 +229,8 @@ export function descriptorOf(listener: Listening | undefined): number {
   }
   throw new Error('the listening socket has no descriptor')
 }
+
+/** The key of a peer, which is equal for a connection and for the TLS on it. */
+export function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}

@@ -253,12 +253,12 @@ export class Core {
     if (!opened.ok) return opened
     const { fd } = opened.value
     const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
-    const nodes = withSocket(task.nodes, opened.value.among?.fd)
+    const nodes = withSocket(task.nodes, opened.value.nodeListener?.fd)
     await Promise.all(others.map((frontEnd) => this.#startFrontEnd({ ...task, nodes, frontEnd, fd }, events)))
     if (this.#coordination === undefined) this.#delivered.begin()
     else this.#coordination.begin()
     this.#sweeper = this.#newSweeper(opened.value)
-    if (opened.value.among !== undefined) this.#cluster?.begin(opened.value.among.port)
+    if (opened.value.nodeListener !== undefined) this.#cluster?.begin(opened.value.nodeListener.port)
     return ok(opened.value.port)
   }
 

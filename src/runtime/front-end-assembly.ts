@@ -70,7 +70,7 @@ export interface RunningFrontEnd extends ReloadTarget {
   readonly fd: number
   readonly port: number
   /** The listener for other nodes; its descriptor is shared by the other front ends. */
-  readonly among: { readonly fd: number; readonly port: number } | undefined
+  readonly nodeListener: { readonly fd: number; readonly port: number } | undefined
   readonly feeds: Feeds
   /** Stops accepting, and answers the requests under way. Gives the number of requests that were given up at the limit. */
   stop(limit_ms: number): Promise<number>
@@ -144,12 +144,12 @@ export async function openFront(
   const streams = new EventStreams()
   const courier = new CourierPort()
   const routes = new RouteTable(task.nodes?.routes ?? [], task.nodes?.others)
-  const among = await openNodeFront(task, mailboxes, routes, { ...services, courier, loans }, measures, log)
-  if (!among.ok) {
+  const nodeFront = await openNodeFront(task, mailboxes, routes, { ...services, courier, loans }, measures, log)
+  if (!nodeFront.ok) {
     await close()
-    return among
+    return nodeFront
   }
-  const front = among.value
+  const front = nodeFront.value
   const others = front && { names: () => routes.others, of: (node: string) => front.courierOf(node) }
   const listening = new ClientStreams(
     streams,
@@ -159,7 +159,7 @@ export async function openFront(
   const behind = {
     measures,
     apiKeys,
-    mailboxes: among.value?.mailboxes ?? mailboxes,
+    mailboxes: nodeFront.value?.mailboxes ?? mailboxes,
     threads: mailboxes,
     readers,
     queries,
@@ -168,17 +168,17 @@ export async function openFront(
     reports,
     listening,
     streams,
-    confirmed: confirmedReads(task.nodes, routes, among.value, loans),
+    confirmed: confirmedReads(task.nodes, routes, nodeFront.value, loans),
     ...patient,
   }
   const { broker, feeds, parts } = interfaces(task, log, behind)
   const opened = await openHttpServer(parts)
   if (!opened.ok) {
-    await among.value?.close()
+    await nodeFront.value?.close()
     await close()
     return opened
   }
-  const own = { broker, feeds, streams, listening, courier, mailboxes, apiKeys, routes, among: among.value }
+  const own = { broker, feeds, streams, listening, courier, mailboxes, apiKeys, routes, nodeFront: nodeFront.value }
   return ok(runningFront(opened.value, own, close))
 }
 
@@ -343,12 +343,12 @@ function openLoans({ permits }: FrontEndTask['memory'], most: number, measures: 
 function confirmedReads(
   nodes: FrontEndTask['nodes'],
   routes: RouteTable,
-  among: NodeFront | undefined,
+  nodeFront: NodeFront | undefined,
   loans: PermitLoans,
 ): ConfirmedReads | undefined {
   if (nodes === undefined || nodes.reads === 'local') return undefined
   const positionsOf = async (node: string, partitions: readonly number[]): Promise<ConfirmedPositions> =>
-    among === undefined ? err('nodes do not ask each other') : among.positionsOf(node, partitions)
+    nodeFront === undefined ? err('nodes do not ask each other') : nodeFront.positionsOf(node, partitions)
   return new ConfirmedReads({
     positions: nodes.positions,
     ownerOf: (partition) => routes.ownerOf(partition),
@@ -489,19 +489,19 @@ interface FrontParts extends Pick<Behind, 'listening' | 'streams' | 'apiKeys'> {
   /** The mailboxes of the partitions' threads in this process. */
   readonly mailboxes: readonly Mailbox[]
   readonly routes: RouteTable
-  readonly among: NodeFront | undefined
+  readonly nodeFront: NodeFront | undefined
 }
 
 function runningFront(
   { fd, port, useTls, stop }: HttpServer,
-  { broker, feeds, streams, listening, courier, mailboxes, apiKeys, routes, among }: FrontParts,
+  { broker, feeds, streams, listening, courier, mailboxes, apiKeys, routes, nodeFront }: FrontParts,
   close: () => Promise<void>,
 ): RunningFrontEnd {
   return {
     fd,
     port,
     feeds,
-    among: among && { fd: among.fd, port: among.port },
+    nodeListener: nodeFront && { fd: nodeFront.fd, port: nodeFront.port },
     useTls,
     useKeys: (keys) => apiKeys?.use(keys),
     connectStreams: (port) => courier.connect(port),
@@ -518,8 +518,8 @@ function runningFront(
     },
     close: async () => {
       courier.close()
-      await Promise.all([...mailboxes, ...(among?.mailboxes ?? [])].map((mailbox) => mailbox.empty()))
-      await among?.close()
+      await Promise.all([...mailboxes, ...(nodeFront?.mailboxes ?? [])].map((mailbox) => mailbox.empty()))
+      await nodeFront?.close()
       await close()
     },
   }

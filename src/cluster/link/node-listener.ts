@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import { systemFaultText } from '../../faults.js'
 import { RefusalLines } from '../../http/client-access.js'
 import { InputTurns } from '../../http/held-requests.js'
-import { beginWhenHeard, createTlsServer, stopListening, takeConnections } from '../../http/listen.js'
+import { beginWhenHeard, createTlsServer, peerOf, stopListening, takeConnections } from '../../http/listen.js'
 import { FrequentEvent } from '../../observe/log/frequent-event.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import { awaitFirstHead, type FirstHead } from './first-head.js'
@@ -352,10 +352,6 @@ function newServer(
   server.on('checkContinue', serve)
   server.on('checkExpectation', serve)
   return server
-}
-
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`
 }
 
 function refusal(status: number, text: string): ListenerResponse {

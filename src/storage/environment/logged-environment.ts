@@ -6,7 +6,7 @@ import type { Log } from '../../observe/log/log.js'
 import type { WriteWatch } from '../../threads/shared-memory/thread-beats.js'
 import type { Nanoseconds } from '../../time.js'
 import { isClusterNote } from '../etcd/cluster-log.js'
-import { folderWayOut, numberOf } from '../records/damage.js'
+import { folderWayOut, storedNumber } from '../records/damage.js'
 import type { Key } from '../records/keys.js'
 import type { PinnedCommit, PinPurpose } from '../records/store.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
@@ -78,7 +78,7 @@ export class LoggedEnvironment {
     this.#parts = parts
     this.#applyPublished = applyPublished
     const { path, facts } = parts
-    this.#applied = numberOf(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
+    this.#applied = storedNumber(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
     this.#noted = this.#applied
     this.#checkpoints = parts.checkpoints
     this.#wal = this.#opened()

@@ -1,18 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathExists, privateMode, syncFolder } from '../../folder.js'
+import { pathExists, privateMode, replaceFile, syncFolder } from '../../folder.js'
 import { err, ok, type Result } from '../../result.js'
 import { readOwnText } from '../../text-file.js'
 import { formatFile, readFormat } from './folder-format.js'
@@ -217,16 +205,7 @@ function noteFile(path: string): string {
 }
 
 function writeNote(path: string, note: SwapNote): void {
-  const draft = `${noteFile(path)}.new`
-  const handle = openSync(draft, 'w')
-  try {
-    writeSync(handle, `${JSON.stringify(note)}\n`)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  renameSync(draft, noteFile(path))
-  syncFolder(path)
+  replaceFile(noteFile(path), `${JSON.stringify(note)}\n`)
 }
 
 /** What helps without the note of a swap, since only the note tells which members are which. */

@@ -7,7 +7,7 @@ import { openDatabase, openRoot } from '../environment/environment.js'
 import { tryEnvironmentFiles, UnusableFile } from '../environment/environment-files.js'
 import { damageOf } from '../environment/file-check.js'
 import { appliedFact } from '../environment/logged-environment.js'
-import { numberOf } from '../records/damage.js'
+import { storedNumber } from '../records/damage.js'
 import type { Key } from '../records/keys.js'
 import type { LogSequence } from '../wal/record-log.js'
 
@@ -78,7 +78,7 @@ export function notedBy(member: FolderMember, settings: MemberSettings): Promise
   return withFacts(
     member,
     settings,
-    (facts) => numberOf(facts.get(appliedFact), member.path, 'the last record that was applied') as LogSequence,
+    (facts) => storedNumber(facts.get(appliedFact), member.path, 'the last record that was applied') as LogSequence,
   )
 }
 

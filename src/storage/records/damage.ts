@@ -71,7 +71,7 @@ export function unread(path: string, record: string, fault: unknown): DamagedRec
 }
 
 /** A number that is stored under a name; throws `DamagedRecord` when it is none. */
-export function numberOf(text: string | undefined, path: string, name: string): number {
+export function storedNumber(text: string | undefined, path: string, name: string): number {
   const number = Number(text ?? 0)
   if (Number.isSafeInteger(number)) return number
   throw new DamagedRecord(`${join(path, 'data.mdb')}: ${name} is no number (${text}): ${folderWayOut}`)

@@ -12,7 +12,7 @@ import type { Milliseconds } from '../../time.js'
 import { Checkpoints } from '../environment/checkpoint.js'
 import { openDatabase, orClose, type WriterSettings } from '../environment/environment.js'
 import type { LoggedParts } from '../environment/logged-environment.js'
-import { numberOf, storedAs } from '../records/damage.js'
+import { storedAs, storedNumber } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
 import {
   decodeMetadataRecord,
@@ -129,7 +129,7 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
     const ticks = new Map<SubscriptionId, Milliseconds>()
     for (const { key, value } of this.#databases.ticks.getRange({})) {
       const id = String(onlyPart(key)) as SubscriptionId
-      ticks.set(id, numberOf(value, this.path, `the last tick of subscription ${id}`) as Milliseconds)
+      ticks.set(id, storedNumber(value, this.path, `the last tick of subscription ${id}`) as Milliseconds)
     }
     return ticks
   }

@@ -2,7 +2,7 @@ import type { Database, RootDatabase, Transaction } from 'lmdb'
 import type { DeliveryStats, NoticeAck, NoticeNumber } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { openDatabase } from '../environment/environment.js'
-import { numberOf, type Unread, unreadThrows } from '../records/damage.js'
+import { storedNumber, type Unread, unreadThrows } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
 import type { NoticeWrite } from '../records/notice-write.js'
 import { decodeGroup, encodeGroup, encodeMessage, type NoticeGroup } from '../records/outbox-record.js'
@@ -187,7 +187,7 @@ export function lastNumber(
   path: string,
   transaction?: Transaction,
 ): NoticeNumber {
-  return numberOf(facts.get(lastFact, transaction && { transaction }), path, 'the number of the last notice')
+  return storedNumber(facts.get(lastFact, transaction && { transaction }), path, 'the number of the last notice')
 }
 
 /** Makes an empty outbox continue behind a number of another one. */

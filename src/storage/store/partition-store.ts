@@ -19,7 +19,7 @@ import {
   type WriterSettings,
 } from '../environment/environment.js'
 import type { LoggedParts } from '../environment/logged-environment.js'
-import { entityOf, missing, numberOf } from '../records/damage.js'
+import { entityOf, missing, storedNumber } from '../records/damage.js'
 import { idInPath, type Key, recordKey } from '../records/keys.js'
 import { type Expired, entityName, type PinnedCommit, type PinPurpose, type TurnChanges } from '../records/store.js'
 import {
@@ -92,7 +92,7 @@ export function endThread(fault: unknown): void {
 /** What a partition's environment holds, as far as its store has it in memory. */
 function heldIn({ root }: Checkpoints, path: string) {
   const environment = environmentOf(root)
-  const highest = numberOf(environment.facts.get(highestFact), path, 'the highest sequence')
+  const highest = storedNumber(environment.facts.get(highestFact), path, 'the highest sequence')
   return { environment, outbox: new Outbox(environment, path), highest }
 }
 
