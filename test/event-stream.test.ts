@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { EventQueue, EventStreams, encodedEvent } from '../src/broker/services/event-stream.js'
+import { EventQueue, EventStreams, encodedEvent } from '../src/broker/front-end/event-stream.js'
 
 const text = (piece: Uint8Array | undefined) => Buffer.from(piece ?? []).toString()
 

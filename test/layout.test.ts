@@ -17,7 +17,7 @@ const folders: Readonly<Record<string, readonly (string | readonly string[])[]>>
   storage: ['wal', 'etcd', 'records', 'environment', 'folder', ['store', 'archive']],
   partition: ['turn', ['mailbox', 'replica']],
   delivery: ['http-client', 'queue', 'senders', 'streams'],
-  broker: ['operations', 'services', ['coordinator', 'providers']],
+  broker: ['operations', 'front-end', ['coordinator', 'providers']],
   api: [['ngsi1', 'ngsi2', 'management'], 'console'],
   http: [],
   cluster: ['membership', 'link'],

@@ -1,7 +1,7 @@
 import { type Shared, sharedPartOf } from '../src/api/management/parts.js'
 import { rememberingNotice } from '../src/api/ngsi1/render/elements.js'
 import { bodyRenderer } from '../src/api/ngsi2/render/notification-message.js'
-import { Peers } from '../src/broker/services/peers.js'
+import { Peers } from '../src/broker/front-end/peers.js'
 import { Courier, type CourierSettings } from '../src/delivery/courier.js'
 import {
   type CourierEvents,

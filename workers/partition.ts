@@ -1,7 +1,7 @@
 import { rawUpdateInterpreter } from '../src/api/ngsi1/raw-update.js'
 import { rawBatchInterpreter } from '../src/api/ngsi2/raw-batch.js'
 import { rawWriteInterpreter } from '../src/api/ngsi2/single-write.js'
-import { rawId } from '../src/broker/services/raw-replies.js'
+import { rawId } from '../src/broker/front-end/raw-replies.js'
 import { StorageFull } from '../src/faults.js'
 import { unpackedWithClocks } from '../src/model/subscription/clocks.js'
 import type { SubscriptionInForce } from '../src/model/subscription/subscription.js'

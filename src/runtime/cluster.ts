@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
-import { type ClusterService, type ShownCluster, shownCluster } from '../broker/services/cluster-status.js'
+import { type ClusterService, type ShownCluster, shownCluster } from '../broker/front-end/cluster-status.js'
 import { checkJoin, twinRefusal, twinText } from '../cluster/link/join-check.js'
 import { readLinkSecurity } from '../cluster/link/link-security.js'
 import type { LinkCaller } from '../cluster/link/node-connection.js'

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Everywhere } from '../broker/coordinator/activation.js'
 import type { Partitions } from '../broker/coordinator/partitions.js'
 import { type LastNotices, Rounds } from '../broker/coordinator/rounds.js'
-import type { SubscriptionService } from '../broker/services/broker.js'
-import type { ClusterStatistics } from '../broker/services/cluster-status.js'
-import { type ConfirmedPositions, ConfirmedReads } from '../broker/services/confirmed-reads.js'
+import type { SubscriptionService } from '../broker/front-end/broker.js'
+import type { ClusterStatistics } from '../broker/front-end/cluster-status.js'
+import { type ConfirmedPositions, ConfirmedReads } from '../broker/front-end/confirmed-reads.js'
 import {
   type CoordinatorRequest,
   type CoordinatorService,
@@ -14,9 +14,9 @@ import {
   type PartitionHeartbeat,
   sharedRegistry,
   sharedSubscriptions,
-} from '../broker/services/coordinator-requests.js'
-import type { RegistryService } from '../broker/services/services.js'
-import type { Unavailable } from '../broker/services/unavailable.js'
+} from '../broker/front-end/coordinator-requests.js'
+import type { RegistryService } from '../broker/front-end/services.js'
+import type { Unavailable } from '../broker/front-end/unavailable.js'
 import type { LinkCaller } from '../cluster/link/node-connection.js'
 import { NodeLink } from '../cluster/link/node-link.js'
 import { faultText, isBehind, isGivenUp } from '../faults.js'

@@ -1,5 +1,5 @@
-import { PartitionReaders } from '../broker/services/partition-readers.js'
-import { RecentEntities } from '../broker/services/recent-entities.js'
+import { PartitionReaders } from '../broker/front-end/partition-readers.js'
+import { RecentEntities } from '../broker/front-end/recent-entities.js'
 import type { Log } from '../observe/log/log.js'
 import type { Measures } from '../observe/measure/measures.js'
 import { Memtable } from '../storage/store/memtable.js'

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type SubscriptionService, subscriptionServiceOperations } from '../broker/services/broker.js'
-import { type ClusterService, clusterOperations } from '../broker/services/cluster-status.js'
-import { coordinatorOperations, type SharingService } from '../broker/services/coordinator-requests.js'
+import { type SubscriptionService, subscriptionServiceOperations } from '../broker/front-end/broker.js'
+import { type ClusterService, clusterOperations } from '../broker/front-end/cluster-status.js'
+import { coordinatorOperations, type SharingService } from '../broker/front-end/coordinator-requests.js'
 import {
   type BackupService,
   backupOperations,
@@ -9,7 +9,7 @@ import {
   registryServiceOperations,
   type SnapshotTransferService,
   snapshotTransferOperations,
-} from '../broker/services/services.js'
+} from '../broker/front-end/services.js'
 import type { LinkSecurity } from '../cluster/link/link-security.js'
 import type { LinkSelf } from '../cluster/link/node-listener.js'
 import type { NodeAddress } from '../cluster/membership/route-table.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { mayBeGiven } from '../../src/broker/services/coordinator-requests.js'
+import { mayBeGiven } from '../../src/broker/front-end/coordinator-requests.js'
 import { err, ok } from '../../src/result.js'
 
 test('a refusal of a coordinator is given only while no other node can coordinate', async (t) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { type Test, test } from 'tap'
-import { CourierPort } from '../../src/broker/services/courier-port.js'
+import { CourierPort } from '../../src/broker/front-end/courier-port.js'
 import type {
   StreamInstruction,
   StreamPiece,

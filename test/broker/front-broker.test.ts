@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { FrontBroker } from '../../src/broker/services/front-broker.js'
+import { FrontBroker } from '../../src/broker/front-end/front-broker.js'
 import type { EntityId, ServicePath } from '../../src/model/context/entity.js'
 import { err, ok } from '../../src/result.js'
 import { SequenceCounter } from '../../src/threads/shared-memory/sequences.js'

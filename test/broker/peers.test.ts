@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
-import { type PeerResponder, Peers } from '../../src/broker/services/peers.js'
+import { type PeerResponder, Peers } from '../../src/broker/front-end/peers.js'
 
 interface Questions {
   readonly names: { readonly request: undefined; readonly part: string }

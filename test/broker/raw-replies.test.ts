@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { isUsual } from '../../src/api/ngsi1/parse/shape.js'
-import { onlyId } from '../../src/broker/services/raw-replies.js'
+import { onlyId } from '../../src/broker/front-end/raw-replies.js'
 
 test('the id is taken from a body that says it once and has no escapes', async (t) => {
   for (const isPlain of [isUsual, undefined]) {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { RecentEntities } from '../../src/broker/services/recent-entities.js'
+import { RecentEntities } from '../../src/broker/front-end/recent-entities.js'
 import { Versions } from '../../src/threads/shared-memory/versions.js'
 import { id, tenant, versions } from '../given.js'
 import { attribute, entity } from '../ngsi1/given.js'

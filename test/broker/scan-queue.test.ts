@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap'
+import { ScanQueue, type ScanRun, ScanStops } from '../../src/broker/front-end/scan-queue.js'
 import type { Client } from '../../src/broker/operations/api.js'
-import { ScanQueue, type ScanRun, ScanStops } from '../../src/broker/services/scan-queue.js'
 
 interface Running extends ScanRun {
   readonly task: string

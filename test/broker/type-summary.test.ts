@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { TypeSummary } from '../../src/broker/services/broker.js'
-import { summariesIn, TypeSums } from '../../src/broker/services/type-sums.js'
+import type { TypeSummary } from '../../src/broker/front-end/broker.js'
+import { summariesIn, TypeSums } from '../../src/broker/front-end/type-sums.js'
 import { atOnce } from '../../src/slices.js'
 import { path, type } from '../given.js'
 

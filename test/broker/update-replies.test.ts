@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Replied, repliesOf } from '../../src/broker/services/updates.js'
+import { type Replied, repliesOf } from '../../src/broker/front-end/updates.js'
 import type { UpdateElement } from '../../src/model/context/update.js'
 import type { LostBatch } from '../../src/partition/mailbox/batch.js'
 import type { FailedReply } from '../../src/partition/turn/commands.js'

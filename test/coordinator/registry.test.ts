@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'tap'
-import type { AvailabilityRequest, NewRegistration, RegistrationRequest } from '../../src/broker/services/services.js'
+import type { AvailabilityRequest, NewRegistration, RegistrationRequest } from '../../src/broker/front-end/services.js'
 import type { Tenant } from '../../src/model/context/entity.js'
 import { resourceIdOf } from '../../src/model/registration/contexts.js'
 import type { RegistrationId } from '../../src/model/registration/registration.js'

@@ -9,10 +9,10 @@ import {
   sharedPartOf,
 } from '../../src/api/management/parts.js'
 import { managementResources } from '../../src/api/management/resources.js'
+import type { SubscriptionService } from '../../src/broker/front-end/broker.js'
+import { EventStreams } from '../../src/broker/front-end/event-stream.js'
+import type { BackupService } from '../../src/broker/front-end/services.js'
 import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/broker/operations/api.js'
-import type { SubscriptionService } from '../../src/broker/services/broker.js'
-import { EventStreams } from '../../src/broker/services/event-stream.js'
-import type { BackupService } from '../../src/broker/services/services.js'
 import { readOptions } from '../../src/flags/command-line.js'
 import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import type { Facts, Log } from '../../src/observe/log/log.js'

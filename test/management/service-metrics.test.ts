@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { type ProcessPeers, type Shared, type SharedPartOf, sharedPartOf } from '../../src/api/management/parts.js'
 import { metricsText } from '../../src/api/management/service-metrics.js'
-import { Peers } from '../../src/broker/services/peers.js'
+import { Peers } from '../../src/broker/front-end/peers.js'
 import { Measures } from '../../src/observe/measure/measures.js'
 import { packed, unpacked } from '../../src/observe/measure/packed-counts.js'
 import { noCounts, type ServiceCount } from '../../src/observe/measure/service-metrics.js'

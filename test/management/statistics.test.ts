@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { statisticsText } from '../../src/api/management/statistics.js'
-import type { SubscriptionService } from '../../src/broker/services/broker.js'
+import type { SubscriptionService } from '../../src/broker/front-end/broker.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { StageSums } from '../../src/observe/measure/requests.js'
 import { bodyOf, broker, management, parameters, subscriptionService, text } from './given.js'

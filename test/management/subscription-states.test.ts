@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { stateShown } from '../../src/api/management/subscription-states.js'
-import type { SubscriptionService, SubscriptionState } from '../../src/broker/services/broker.js'
+import type { SubscriptionService, SubscriptionState } from '../../src/broker/front-end/broker.js'
 import type { ServicePath, Tenant } from '../../src/model/context/entity.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'

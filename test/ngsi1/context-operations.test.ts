@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { updateContext } from '../../src/api/ngsi1/context-operations.js'
-import type { Unavailable } from '../../src/broker/services/broker.js'
+import type { Unavailable } from '../../src/broker/front-end/broker.js'
 import type { EntityType, ServicePath } from '../../src/model/context/entity.js'
 import type { Query } from '../../src/model/context/query.js'
 import { err, ok } from '../../src/result.js'

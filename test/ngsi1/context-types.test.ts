@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { TypeSummary } from '../../src/broker/services/broker.js'
+import type { TypeSummary } from '../../src/broker/front-end/broker.js'
 import type { EntityType } from '../../src/model/context/entity.js'
 import { ok } from '../../src/result.js'
 import { scripted, send } from './given.js'

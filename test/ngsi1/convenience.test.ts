@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import type { Broker } from '../../src/broker/front-end/broker.js'
 import type { Verb } from '../../src/broker/operations/api.js'
-import type { Broker } from '../../src/broker/services/broker.js'
 import type { Entity, EntityId, EntityType, ServicePath } from '../../src/model/context/entity.js'
 import type { Query } from '../../src/model/context/query.js'
 import type { UpdateItem } from '../../src/model/context/update.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { sharedSubscriptions } from '../../src/broker/services/coordinator-requests.js'
+import { sharedSubscriptions } from '../../src/broker/front-end/coordinator-requests.js'
 import { neverDelivered } from '../../src/delivery/queue/courier-protocol.js'
 import { everywhere } from '../../src/model/context/scope-headers.js'
 import { streamReference } from '../../src/model/subscription/targets.js'

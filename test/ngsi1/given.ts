@@ -1,15 +1,15 @@
 import type { Ngsi1Services } from '../../src/api/ngsi1/operation.js'
 import { rawUpdateInterpreter } from '../../src/api/ngsi1/raw-update.js'
 import { ngsi1Resources } from '../../src/api/ngsi1/routes.js'
-import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/broker/operations/api.js'
 import type {
   Broker,
   RawElements,
   RawUpdate,
   SubscriptionService,
   Unavailable,
-} from '../../src/broker/services/broker.js'
-import type { RegistryService } from '../../src/broker/services/services.js'
+} from '../../src/broker/front-end/broker.js'
+import type { RegistryService } from '../../src/broker/front-end/services.js'
+import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/broker/operations/api.js'
 import type { Attribute, Entity, EntityId, EntityType, ServicePath } from '../../src/model/context/entity.js'
 import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/model/context/update.js'
 import type { RegistrationId } from '../../src/model/registration/registration.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Broker } from '../../src/broker/services/broker.js'
+import type { Broker } from '../../src/broker/front-end/broker.js'
 import type { EntityType, ServicePath } from '../../src/model/context/entity.js'
 import { maxValues } from '../../src/model/context/entity-size.js'
 import type { UpdateElement } from '../../src/model/context/update.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { SubscriptionChange, SubscriptionRequest, Unavailable } from '../../src/broker/services/broker.js'
+import type { SubscriptionChange, SubscriptionRequest, Unavailable } from '../../src/broker/front-end/broker.js'
 import type { ServicePath } from '../../src/model/context/entity.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { err, ok } from '../../src/result.js'

@@ -3,7 +3,7 @@ import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Test, test } from 'tap'
-import type { SnapshotTransferService } from '../../src/broker/services/services.js'
+import type { SnapshotTransferService } from '../../src/broker/front-end/services.js'
 import { fetchCheckpoint } from '../../src/cluster/link/checkpoint-fetch.js'
 import type { NodeAddress } from '../../src/cluster/membership/route-table.js'
 import type { PinnedCommit } from '../../src/storage/records/store.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { CoordinatorRequest } from '../../src/broker/services/coordinator-requests.js'
+import type { CoordinatorRequest } from '../../src/broker/front-end/coordinator-requests.js'
 import { err, ok } from '../../src/result.js'
 import { CuttingProxy } from './cutting-proxy.js'
 import { GivenNode, linkTo } from './given.js'

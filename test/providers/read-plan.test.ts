@@ -1,7 +1,7 @@
 import { test } from 'tap'
+import { RequestReads } from '../../src/broker/front-end/confirmed-reads.js'
 import type { AskableEntity } from '../../src/broker/providers/query-plan.js'
 import { ReadPlan } from '../../src/broker/providers/read-plan.js'
-import { RequestReads } from '../../src/broker/services/confirmed-reads.js'
 import type { EntityId, EntityType } from '../../src/model/context/entity.js'
 import { err, ok } from '../../src/result.js'
 import { query, tenant, waiting } from '../given.js'

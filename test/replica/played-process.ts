@@ -1,4 +1,4 @@
-import { ConfirmedReads } from '../../src/broker/services/confirmed-reads.js'
+import { ConfirmedReads } from '../../src/broker/front-end/confirmed-reads.js'
 import { PositionQuestions, type PositionsConnection } from '../../src/cluster/link/position-questions.js'
 import { RouteTable } from '../../src/cluster/membership/route-table.js'
 import { ok } from '../../src/result.js'

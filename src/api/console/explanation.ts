@@ -1,4 +1,4 @@
-import type { ShownSubscription } from '../../broker/services/broker.js'
+import type { ShownSubscription } from '../../broker/front-end/broker.js'
 import type { Entity, Tenant, Value } from '../../model/context/entity.js'
 import { locationAttribute } from '../../model/context/location.js'
 import { pathRangeText, type Scope, type Selector } from '../../model/context/query.js'

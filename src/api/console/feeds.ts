@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type EventSink, encodedEvent } from '../../broker/services/event-stream.js'
+import { type EventSink, encodedEvent } from '../../broker/front-end/event-stream.js'
 import { forms } from '../../observe/log/form.js'
 import type { Line } from '../../observe/log/log.js'
 import type { MainLog } from '../../observe/log/main-log.js'

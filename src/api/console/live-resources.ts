@@ -1,11 +1,11 @@
-import type { ApiRequest, ApiResponse, Prepared, Resource } from '../../broker/operations/api.js'
-import { shortForm } from '../../broker/operations/response.js'
 import {
   type EventStreams,
   encodedEvent,
   eventStreamHeaders,
   eventStreamType,
-} from '../../broker/services/event-stream.js'
+} from '../../broker/front-end/event-stream.js'
+import type { ApiRequest, ApiResponse, Prepared, Resource } from '../../broker/operations/api.js'
+import { shortForm } from '../../broker/operations/response.js'
 import { traceArea } from '../../observe/log/trace.js'
 import { mostViewers, ViewerLimit } from '../../threads/shared-memory/limits.js'
 import { logLevels } from '../../threads/shared-memory/switches.js'

@@ -1,3 +1,4 @@
+import type { ShownSubscription, SubscriptionSearch } from '../../broker/front-end/broker.js'
 import {
   type ApiRequest,
   type ApiResponse,
@@ -7,7 +8,6 @@ import {
   segment,
 } from '../../broker/operations/api.js'
 import { json, shortForm } from '../../broker/operations/response.js'
-import type { ShownSubscription, SubscriptionSearch } from '../../broker/services/broker.js'
 import type { InspectedQueue } from '../../delivery/queue/courier-protocol.js'
 import type { EntityId, EntityType } from '../../model/context/entity.js'
 import { everywhere } from '../../model/context/scope-headers.js'

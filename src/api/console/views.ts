@@ -1,6 +1,6 @@
+import type { Broker } from '../../broker/front-end/broker.js'
 import type { ApiRequest, ApiResponse, Operation, Prepared, Resource } from '../../broker/operations/api.js'
 import { shortForm } from '../../broker/operations/response.js'
-import type { Broker } from '../../broker/services/broker.js'
 import type { Tenant } from '../../model/context/entity.js'
 import type { Box } from '../../model/context/geo/bounds.js'
 import { compilePattern, detailsOfTooCostly } from '../../model/context/pattern.js'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { BackupRefusal, BackupService } from '../../broker/front-end/services.js'
 import type { ApiResponse, Resource } from '../../broker/operations/api.js'
 import { shortForm } from '../../broker/operations/response.js'
-import type { BackupRefusal, BackupService } from '../../broker/services/services.js'
 import type { Measures } from '../../observe/measure/measures.js'
 import { archive_bytes, archived, type BackupPoint, backupContents } from '../../storage/archive/archive.js'
 import { type ManagementParts, operation } from './parts.js'

@@ -1,6 +1,6 @@
+import type { PartitionHealth } from '../../broker/front-end/broker.js'
 import type { ApiRequest, ApiResponse, Resource } from '../../broker/operations/api.js'
 import { json, shortForm } from '../../broker/operations/response.js'
-import type { PartitionHealth } from '../../broker/services/broker.js'
 import type { Measures } from '../../observe/measure/measures.js'
 import { standingOf } from '../../observe/measure/meters.js'
 import type { Nanoseconds } from '../../time.js'

@@ -1,6 +1,6 @@
+import type { SubscriptionIndexState } from '../../broker/front-end/broker.js'
 import type { ApiRequest, ApiResponse, Resource } from '../../broker/operations/api.js'
 import { json, shortForm } from '../../broker/operations/response.js'
-import type { SubscriptionIndexState } from '../../broker/services/broker.js'
 import { lineContextOf } from '../../observe/log/log.js'
 import { verbIndex } from '../../observe/measure/counted-routes.js'
 import { type CounterRow, counterColumn, countersOf, type RequestCountTable } from '../../observe/measure/counters.js'

@@ -1,6 +1,6 @@
+import type { SubscriptionService, SubscriptionState } from '../../broker/front-end/broker.js'
 import { type ApiRequest, type ApiResponse, type Resource, segment } from '../../broker/operations/api.js'
 import { json, shortForm } from '../../broker/operations/response.js'
-import type { SubscriptionService, SubscriptionState } from '../../broker/services/broker.js'
 import type { PastAttempt } from '../../delivery/queue/courier-protocol.js'
 import type { Tenant } from '../../model/context/entity.js'
 import { pathRangeText } from '../../model/context/query.js'

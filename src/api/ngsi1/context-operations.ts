@@ -1,3 +1,5 @@
+import type { Unavailable } from '../../broker/front-end/broker.js'
+import { onlyId, rawResponse } from '../../broker/front-end/raw-replies.js'
 import {
   type ApiRequest,
   type ApiResponse,
@@ -8,8 +10,6 @@ import {
 } from '../../broker/operations/api.js'
 import { tenantOf } from '../../broker/operations/operation.js'
 import { mayPassOn } from '../../broker/providers/forwarder.js'
-import type { Unavailable } from '../../broker/services/broker.js'
-import { onlyId, rawResponse } from '../../broker/services/raw-replies.js'
 import type { Page, Query } from '../../model/context/query.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
 import type { RawUpdateReply } from '../../partition/turn/commands.js'

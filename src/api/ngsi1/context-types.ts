@@ -1,6 +1,6 @@
+import type { TypeSummary } from '../../broker/front-end/broker.js'
 import { type ApiRequest, type ApiResponse, segment } from '../../broker/operations/api.js'
 import type { Unbound } from '../../broker/operations/operation.js'
-import type { TypeSummary } from '../../broker/services/broker.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
 import { quote } from '../../model/context/value.js'
 import { inSlices, LongText, listText, type Steps } from '../../slices.js'

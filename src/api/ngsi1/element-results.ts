@@ -1,5 +1,5 @@
+import type { Broker, Unavailable } from '../../broker/front-end/broker.js'
 import type { Client, StatusText } from '../../broker/operations/api.js'
-import type { Broker, Unavailable } from '../../broker/services/broker.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../../model/context/entity.js'
 import type {
   GivenAttribute,

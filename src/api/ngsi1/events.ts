@@ -1,5 +1,5 @@
+import { eventOperations } from '../../broker/front-end/listening.js'
 import { segment } from '../../broker/operations/api.js'
-import { eventOperations } from '../../broker/services/listening.js'
 import { parseGivenId, type SubscriptionId } from '../../model/subscription/subscription.js'
 import { err, ok } from '../../result.js'
 import { type Ngsi1Call, operation } from './operation.js'

@@ -1,5 +1,5 @@
+import type { Broker, Unavailable } from '../../broker/front-end/broker.js'
 import type { ApiRequest, ApiResponse, Client } from '../../broker/operations/api.js'
-import type { Broker, Unavailable } from '../../broker/services/broker.js'
 import type { ServicePath, Tenant } from '../../model/context/entity.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../../model/context/update.js'

@@ -1,4 +1,4 @@
-import { timedReply } from '../../broker/services/raw-replies.js'
+import { timedReply } from '../../broker/front-end/raw-replies.js'
 import { type UpdateAction, updateActions } from '../../model/context/update.js'
 import type { Log } from '../../observe/log/log.js'
 import type { Interpreter, RawUpdateReply } from '../../partition/turn/commands.js'

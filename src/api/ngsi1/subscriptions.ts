@@ -1,6 +1,6 @@
+import type { SubscriptionUnknown, Unavailable } from '../../broker/front-end/broker.js'
 import { type ApiRequest, type ApiResponse, type StatusText, segment } from '../../broker/operations/api.js'
 import { noPayload, type Unbound } from '../../broker/operations/operation.js'
-import type { SubscriptionUnknown, Unavailable } from '../../broker/services/broker.js'
 import type { PathRange } from '../../model/context/query.js'
 import { everywhere } from '../../model/context/scope-headers.js'
 import { parseGivenId, type SubscriptionId, unknownId } from '../../model/subscription/subscription.js'

@@ -1,6 +1,6 @@
+import { describeUnavailable, type Unavailable } from '../../broker/front-end/unavailable.js'
 import type { ApiResponse } from '../../broker/operations/api.js'
 import { shortForm } from '../../broker/operations/response.js'
-import { describeUnavailable, type Unavailable } from '../../broker/services/unavailable.js'
 
 /** The status of each error that operations report [NGSIv2 context 1.2]. */
 const statuses = {

@@ -1,7 +1,7 @@
+import type { TypeSummary } from '../../broker/front-end/broker.js'
 import { type ApiRequest, type ApiResponse, segment } from '../../broker/operations/api.js'
 import type { Unbound } from '../../broker/operations/operation.js'
 import type { OptionWord } from '../../broker/operations/parameters.js'
-import type { TypeSummary } from '../../broker/services/broker.js'
 import type { Query } from '../../model/context/query.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
 import { quote } from '../../model/context/value.js'

@@ -1,3 +1,4 @@
+import { onlyId, rawResponse } from '../../broker/front-end/raw-replies.js'
 import {
   type ApiRequest,
   type ApiResponse,
@@ -15,7 +16,6 @@ import {
   type Unbound,
 } from '../../broker/operations/operation.js'
 import { type ForwardingServices, mayPassOn } from '../../broker/providers/forwarder.js'
-import { onlyId, rawResponse } from '../../broker/services/raw-replies.js'
 import type { NotificationOptions, Options } from '../../flags/settings.js'
 import { hasForbiddenInId } from '../../model/context/entity.js'
 import type { DeprecatedUses } from '../../observe/measure/deprecated-uses.js'

@@ -1,5 +1,5 @@
+import { timedReply } from '../../broker/front-end/raw-replies.js'
 import type { ApiResponse } from '../../broker/operations/api.js'
-import { timedReply } from '../../broker/services/raw-replies.js'
 import type { EntityId, EntityType, ServicePath } from '../../model/context/entity.js'
 import {
   type GivenAttribute,

@@ -1,4 +1,4 @@
-import type { SubscriptionFilter } from '../../broker/services/broker.js'
+import type { SubscriptionFilter } from '../../broker/front-end/broker.js'
 import type { EntityId, EntityType } from '../../model/context/entity.js'
 import { err, ok, type Result } from '../../result.js'
 import { listOf } from './parameters.js'

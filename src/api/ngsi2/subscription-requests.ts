@@ -1,5 +1,5 @@
+import type { SilentSubscriptionRequest } from '../../broker/front-end/broker.js'
 import { type ApiResponse, segment } from '../../broker/operations/api.js'
-import type { SilentSubscriptionRequest } from '../../broker/services/broker.js'
 import type { Tenant } from '../../model/context/entity.js'
 import type { PathRange } from '../../model/context/query.js'
 import { everywhere, isBoundTo, meansEverywhere } from '../../model/context/scope-headers.js'

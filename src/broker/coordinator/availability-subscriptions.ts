@@ -26,8 +26,8 @@ import type {
   SubscriptionState,
   SubscriptionUnknown,
   WhichSubscriptions,
-} from '../services/services.js'
-import type { Unavailable } from '../services/unavailable.js'
+} from '../front-end/services.js'
+import type { Unavailable } from '../front-end/unavailable.js'
 import { Capacity, resultOf, sizeOfAvailability } from './capacity.js'
 import type { CourierThread } from './courier-thread.js'
 import { Clocks } from './held-subscriptions.js'

@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { BackupPoint } from '../../storage/archive/archive.js'
 import type { PinnedFile, Pins } from '../../storage/records/store.js'
 import { now } from '../../time.js'
-import type { BackupRefusal, BackupService } from '../services/services.js'
+import type { BackupRefusal, BackupService } from '../front-end/services.js'
 import type { Partitions, PinnedPartitions } from './partitions.js'
 
 interface BackupsParts {

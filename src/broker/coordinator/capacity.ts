@@ -6,7 +6,7 @@ import { expressionsOf } from '../../model/subscription/expression-texts.js'
 import type { Subscription } from '../../model/subscription/subscription.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import { err, ok, type Result } from '../../result.js'
-import type { Unavailable } from '../services/unavailable.js'
+import type { Unavailable } from '../front-end/unavailable.js'
 
 /** The limit of items of one kind, in number and in memory. */
 export class Capacity {

@@ -1,6 +1,6 @@
 import type { Decision } from '../../model/subscription/decisions.js'
 import { type Err, err, ok, type Result } from '../../result.js'
-import type { Unavailable } from '../services/unavailable.js'
+import type { Unavailable } from '../front-end/unavailable.js'
 
 /** The state of a change of a subscription, which determines the next step. */
 export type ChangeState =

@@ -18,7 +18,7 @@ import type {
 } from '../../model/subscription/subscription.js'
 import { type Err, err } from '../../result.js'
 import type { Packed } from '../../threads/shared-memory/packed.js'
-import type { Unavailable } from '../services/unavailable.js'
+import type { Unavailable } from '../front-end/unavailable.js'
 import { Capacity, sizeOfSubscription } from './capacity.js'
 import { type Comparable, EntityCosts, PatternCosts } from './match-costs.js'
 

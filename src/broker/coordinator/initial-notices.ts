@@ -11,8 +11,8 @@ import { isLegacy, termsOf } from '../../model/subscription/patch.js'
 import type { Subscription } from '../../model/subscription/subscription.js'
 import type { Result } from '../../result.js'
 import type { Milliseconds } from '../../time.js'
-import type { Unavailable } from '../services/broker.js'
-import type { StatePage } from '../services/partition-readers.js'
+import type { Unavailable } from '../front-end/broker.js'
+import type { StatePage } from '../front-end/partition-readers.js'
 
 /** The parts that notifications about the state of entities are made with. */
 export interface StateParts {

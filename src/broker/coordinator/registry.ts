@@ -28,8 +28,8 @@ import type {
   SubscriptionState,
   SubscriptionUnknown,
   WhichSubscriptions,
-} from '../services/services.js'
-import type { Unavailable } from '../services/unavailable.js'
+} from '../front-end/services.js'
+import type { Unavailable } from '../front-end/unavailable.js'
 import {
   type AvailabilityLimits,
   type AvailabilityState,

@@ -1,6 +1,6 @@
 import type { LogName } from '../../storage/etcd/engine.js'
 import type { PinnedCommit, PinPurpose } from '../../storage/records/store.js'
-import type { SnapshotTransferService } from '../services/services.js'
+import type { SnapshotTransferService } from '../front-end/services.js'
 
 /** The pins of an environment, whichever thread has it. */
 export interface FarPins {

@@ -18,7 +18,7 @@ import type {
   SubscriptionSearch,
   Unavailable,
   WhichPage,
-} from '../services/broker.js'
+} from '../front-end/broker.js'
 
 /**
  * A page of the subscriptions that fit, of those given. How their deliveries go, which has to be asked for, is asked for

@@ -45,7 +45,7 @@ import type {
   Unavailable,
   WhichPage,
   WhichSubscriptions,
-} from '../services/broker.js'
+} from '../front-end/broker.js'
 import { Activation, type Compose, type Everywhere } from './activation.js'
 import type { CourierThread } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'

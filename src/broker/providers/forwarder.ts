@@ -14,9 +14,9 @@ import { Slices, type Steps } from '../../slices.js'
 import type { ForwardLimit, ForwardRefusal } from '../../threads/shared-memory/limits.js'
 import { now } from '../../time.js'
 import { versionFacts } from '../../version.js'
+import type { Broker } from '../front-end/broker.js'
 import { type ApiRequest, requestOrigin } from '../operations/api.js'
 import type { Call } from '../operations/operation.js'
-import type { Broker } from '../services/broker.js'
 import type { ProviderFormat, ProviderFormats, ProviderMessage } from './provider-format.js'
 import type {
   AddressedRequest,

@@ -10,7 +10,7 @@ import type { RegistrationIndex } from '../../model/registration/registration-in
 import { type RegisteredSource, type SourceLookup, SourceSearch, sourcesOf } from '../../model/registration/sources.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import type { Unavailable } from '../services/unavailable.js'
+import type { Unavailable } from '../front-end/unavailable.js'
 import type { AddressedRequest } from './provider-request.js'
 
 /**

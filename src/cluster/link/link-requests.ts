@@ -5,8 +5,8 @@ import {
   type CoordinatorService,
   parseCoordinatorRequest,
   parseHeartbeatRequest,
-} from '../../broker/services/coordinator-requests.js'
-import type { SnapshotTransferService } from '../../broker/services/services.js'
+} from '../../broker/front-end/coordinator-requests.js'
+import type { SnapshotTransferService } from '../../broker/front-end/services.js'
 import type { StreamingCourier } from '../../delivery/streams/stream-message.js'
 import { faultText } from '../../faults.js'
 import type { Log } from '../../observe/log/log.js'

@@ -3,7 +3,7 @@ import {
   type PartitionHeartbeat,
   parseCoordinatorResponse,
   parseHeartbeats,
-} from '../../broker/services/coordinator-requests.js'
+} from '../../broker/front-end/coordinator-requests.js'
 import type { OpenStream, StreamPiece, StreamRefusal, StreamRequest } from '../../delivery/streams/stream-message.js'
 import type { StreamPosition } from '../../delivery/streams/stream-position.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'

@@ -1,4 +1,4 @@
-import { clusterText, shownCluster } from '../../broker/services/cluster-status.js'
+import { clusterText, shownCluster } from '../../broker/front-end/cluster-status.js'
 import { removeNode } from '../../cluster/membership/node-removal.js'
 import { commandCodes } from '../../data/offline/command.js'
 import { failureText } from '../../faults.js'

@@ -1,3 +1,4 @@
+import type { Unavailable } from '../../../broker/front-end/broker.js'
 import type { StatusText } from '../../../broker/operations/api.js'
 import { forwarderOf } from '../../../broker/providers/forwarder.js'
 import type { ResponseEntity } from '../../../broker/providers/provider-format.js'
@@ -10,7 +11,6 @@ import {
   updateAtProviders,
 } from '../../../broker/providers/remote-update.js'
 import type { Lacking, Share, Sharing } from '../../../broker/providers/update-plan.js'
-import type { Unavailable } from '../../../broker/services/broker.js'
 import type { EntityId, EntityType } from '../../../model/context/entity.js'
 import type { GivenAttribute, UpdateItem } from '../../../model/context/update.js'
 import { err, ok, type Result } from '../../../result.js'

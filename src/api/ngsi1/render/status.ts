@@ -1,11 +1,11 @@
-import type { ApiResponse, StatusText } from '../../../broker/operations/api.js'
-import { excessText, textOf, type Wording } from '../../../broker/operations/wording.js'
 import {
   describeUnavailable,
   tooMuchForCluster,
   type Unavailable,
   updateMayBeDone,
-} from '../../../broker/services/unavailable.js'
+} from '../../../broker/front-end/unavailable.js'
+import type { ApiResponse, StatusText } from '../../../broker/operations/api.js'
+import { excessText, textOf, type Wording } from '../../../broker/operations/wording.js'
 import type { EntityId, EntityType } from '../../../model/context/entity.js'
 import type { ElementFailure, UpdateAction, UpdateRefusal } from '../../../model/context/update.js'
 import type { ElementRefusal } from '../parse/check-element.js'

@@ -1,6 +1,6 @@
+import type { Unavailable } from '../../../broker/front-end/broker.js'
 import type { ShownEntity } from '../../../broker/providers/query-plan.js'
 import { readAtProviders } from '../../../broker/providers/remote-read.js'
-import type { Unavailable } from '../../../broker/services/broker.js'
 import { compareAttributes } from '../../../model/context/entity.js'
 import type { Page, Query } from '../../../model/context/query.js'
 import { ok, type Result } from '../../../result.js'

@@ -1,4 +1,4 @@
-import type { ShownSubscription } from '../../../broker/services/broker.js'
+import type { ShownSubscription } from '../../../broker/front-end/broker.js'
 import type { Value } from '../../../model/context/entity.js'
 import type { Selector } from '../../../model/context/query.js'
 import { isObject, quote, shownType } from '../../../model/context/value.js'
