@@ -1,11 +1,13 @@
+import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'tap'
+import type { Outbox, OutboxOwner } from '../../src/delivery/queue/outboxes.js'
 import type { Notice } from '../../src/model/subscription/notice.js'
 import { FarEnd } from '../far-end.js'
 import { runs } from '../runs.js'
 import { until } from '../until.js'
-import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
+import { courier, notice, nth, OwnedOutbox, outboxes, recipient, subscriptionId } from './given.js'
 
 /** What is made: a change of an entity in a partition, or an initial notification after all that was made before. */
 const making = fc.oneof(
@@ -80,17 +82,17 @@ test('whatever receivers do, nothing is lost, lines arrive in order, and initial
       await end.close()
       // At least once: a repetition is one of something that came before.
       const arrived = [...new Set(accepted)]
-      t.same([...arrived].sort(), made.map(({ body }) => body).sort())
+      assert.deepEqual([...arrived].sort(), made.map(({ body }) => body).sort())
       const order = (of: string, line: (words: readonly string[]) => boolean) =>
         arrived.map((body) => body.split(' ')).filter((words) => words[0] === of && line(words))
       for (const id of ids) {
         for (const line of ['0-0', '0-1', '0-2', '1-0', '1-1', '1-2', 'initial'])
-          t.ok(rising(order(id, (words) => words[1] === line)), `${line} of ${id}`)
+          assert(rising(order(id, (words) => words[1] === line)), `${line} of ${id}: ${arrived}`)
         for (const [, , number] of order(id, (words) => words[1] === 'initial')) {
           const later = order(id, () => true).map((words) => Number(words[2]) > Number(number) || words[2] === number)
-          t.notOk(
-            later.some((isLater, at) => isLater && later[at + 1] === false),
-            `what is older than ${number} comes first`,
+          assert(
+            !later.some((isLater, at) => isLater && later[at + 1] === false),
+            `what is older than ${number} comes first: ${arrived}`,
           )
         }
       }
@@ -102,3 +104,82 @@ test('whatever receivers do, nothing is lost, lines arrive in order, and initial
 function rising(bodies: readonly (readonly string[])[]): boolean {
   return bodies.every(([, , number], at) => at === 0 || Number(number) > Number(bodies[at - 1]?.[2]))
 }
+
+/** An outbox that tells of each read before it is done. */
+class WatchedOutbox extends OwnedOutbox {
+  /** Whether what was made by then is read, as where the last notices are in a memtable, or what the snapshot of the first read has. */
+  isLive = true
+  onRead = (): void => {}
+  #snapshot: number | undefined
+
+  override opened(owner?: OutboxOwner): Outbox {
+    const outbox = super.opened(owner)
+    const told = <Args extends readonly unknown[], Read>(read: (...args: Args) => Read) => {
+      return (...args: Args): Read => {
+        this.onRead()
+        outbox.refresh()
+        this.#snapshot ??= this.last
+        return read(...args)
+      }
+    }
+    const last = () => (this.isLive ? this.last : (this.#snapshot ?? this.last))
+    return {
+      ...outbox,
+      refresh: () => {
+        this.#snapshot = undefined
+      },
+      last: told(last),
+      after: told((number, limit) => outbox.after(number, limit).filter((found) => found.number <= last())),
+      first: told(outbox.first),
+      stats: told(outbox.stats),
+    }
+  }
+}
+
+test('an initial notification goes before what was made after it, at whatever moment of the reading both are made', async (t) => {
+  const id = subscriptionId(1)
+  const accepted: string[] = []
+  const end = await FarEnd.listen(t, ({ body }, response) => {
+    accepted.push(body)
+    response.end()
+  })
+  const folder = t.testdir()
+  const here = { epoch: 1, isConfirmed: () => true }
+  const elsewhere = { epoch: 0, isConfirmed: () => false }
+  const play = async (moment: number, isLive: boolean, owner: OutboxOwner): Promise<void> => {
+    accepted.length = 0
+    const path = join(folder, [moment, isLive, owner.epoch].join('-'))
+    const [partition, metadata] = [new WatchedOutbox(join(path, 'partition')), new WatchedOutbox(join(path, 'control'))]
+    metadata.isLive = isLive
+    partition.enqueue(notice(id, 'one', 'older'))
+    let reads = 0
+    const onRead = (): void => {
+      reads += 1
+      if (reads !== moment) return
+      metadata.enqueue(notice(id, { kind: 'initial' }, 'initial', { after: [partition.last] }))
+      partition.enqueue(notice(id, 'two', 'newer'))
+    }
+    const running = courier(t, {
+      ...{ outboxes: { partitions: [partition], metadata }, recipients: [recipient(id, end.url())] },
+      owners: [here, owner],
+    })
+    for (const outbox of [partition, metadata]) outbox.onRead = onRead
+    await running.start()
+    const isRead = async (isDone: () => boolean | Promise<boolean>) =>
+      until(() => {
+        running.ring()
+        return reads > moment && isDone()
+      })
+    if (owner === elsewhere) {
+      await isRead(async () => accepted.length > 0 && (await running.state(id))?.queueDepth === 1)
+      t.same(accepted, ['older'], `another node sends it, made before read ${moment}`)
+      metadata.store([{ subscription: id, gone: [1], stats: undefined }])
+    }
+    await isRead(() => partition.numbers.length === 0)
+    await running.drain()
+    t.same(accepted, owner === here ? ['older', 'initial', 'newer'] : ['older', 'newer'], `made before read ${moment}`)
+    for (const outbox of [partition, metadata]) await outbox.close()
+  }
+  for (let moment = 1; moment <= 25; moment += 1)
+    for (const isLive of [true, false]) for (const owner of [here, elsewhere]) await play(moment, isLive, owner)
+})

@@ -139,11 +139,9 @@ export class Intake {
     const { outboxes, progress } = this.#parts
     this.#before_ms = this.#begun_ms
     this.#begun_ms = performance.now()
-    this.#lookAtOwners()
-    const { coordinator } = outboxes
-    const lasts = outboxes.all.map((outbox) => outbox.last())
+    const lasts = this.#lookAtOwners()
     // The barriers first: what was made after them has to find them.
-    for (const number of [coordinator, ...outboxes.all.keys()]) {
+    for (const number of [outboxes.coordinator, ...outboxes.all.keys()]) {
       if (outboxes.isRead(number)) await this.#readUpTo(number, lasts[number] ?? 0)
       if (this.#isStopped) return
       // The first one was the coordinator's.
@@ -169,9 +167,13 @@ export class Intake {
     if (this.#loading.delete(number)) loaded(number)
   }
 
-  /** Refreshes all outboxes and asks which of them this node sends. */
-  #lookAtOwners(): void {
+  /**
+   * Refreshes all outboxes and asks which of them this node sends. Gives up to which notice each may be read in this pass: the barriers
+   * of all that was made up to there are known, or are read first.
+   */
+  #lookAtOwners(): readonly NoticeNumber[] {
     const { outboxes, barriers, begun, lost, unread } = this.#parts
+    const { coordinator, ofCoordinator } = outboxes
     const changes = outboxes.look()
     for (const number of changes.lost) {
       this.#known[number] = 0
@@ -180,8 +182,6 @@ export class Intake {
       lost(number)
     }
     for (const outbox of outboxes.all) outbox.refresh()
-    // In the same turn of the event loop, so that a barrier that was this node's holds back as another node's without a gap.
-    if (!outboxes.isRead(outboxes.coordinator)) barriers.look()
     for (const number of changes.taken) {
       this.#loading.add(number)
       begun(number)
@@ -192,13 +192,24 @@ export class Intake {
       this.#known[number] = first - 1
       unread(number, outbox.last() - first + 1)
     }
+    const lasts = outboxes.all.map((outbox) => outbox.last())
+    // After these, so that what they name is found with its barriers.
+    ofCoordinator.refresh()
+    lasts[coordinator] = ofCoordinator.last()
+    // In the same turn of the event loop, so that a barrier that was this node's holds back as another node's without a gap.
+    if (!outboxes.isRead(coordinator)) barriers.look()
+    return lasts
   }
 
   #slice(number: OutboxNumber, outbox: Outbox, last: NoticeNumber, before_ms: number): void {
     const found = outbox.after(this.known(number), slice)
-    for (const numbered of found) this.#parts.take(number, numbered, this.#made_ms(numbered, before_ms))
+    for (const numbered of found) {
+      // What was made since may be behind a barrier that is not read yet.
+      if (numbered.number > last) break
+      this.#parts.take(number, numbered, this.#made_ms(numbered, before_ms))
+    }
     // Missing numbers at the end are those of notices that have left.
-    this.#known[number] = found.at(-1)?.number ?? last
+    this.#known[number] = Math.min(last, found.at(-1)?.number ?? last)
   }
 
   /** Not before the last pass, which did not find it, whatever the clock of the day says. */
