@@ -65,15 +65,17 @@ function sourceAt(path: string): string {
 }
 
 test('imports point one way: each folder uses those above it, and each room those above it in its folder', async (t) => {
+  const wrong: string[] = []
   for (const file of sources(join(root, 'src'))) {
     const room = roomOf(file)
-    t.not(lineOf(room), -1, `${relative(root, file)} stands in a room that is named here`)
+    if (lineOf(room) === -1) wrong.push(`${relative(root, file)} stands in a room that is not named here`)
     for (const used of importsOf(file)) {
       const other = roomOf(used)
       const allowed = other === room || lineOf(other) < lineOf(room)
-      t.ok(allowed, `${relative(root, file)} uses ${relative(root, used)}`)
+      if (!allowed) wrong.push(`${relative(root, file)} uses ${relative(root, used)}`)
     }
   }
+  t.same(wrong, [])
 })
 
 test('no folder has more files than one looks through', async (t) => {
@@ -88,13 +90,15 @@ test('no folder has more files than one looks through', async (t) => {
 
 test('no files import each other in a circle', async (t) => {
   const done = new Set<string>()
+  const circles: string[] = []
   const visit = (file: string, path: readonly string[]): void => {
-    t.notOk(path.includes(file), `no circle: ${[...path, file].map((each) => relative(root, each)).join(' > ')}`)
+    if (path.includes(file)) circles.push([...path, file].map((each) => relative(root, each)).join(' > '))
     if (path.includes(file) || done.has(file)) return
     for (const used of importsOf(file)) visit(used, [...path, file])
     done.add(file)
   }
   for (const file of sources(join(root, 'src'))) visit(file, [])
+  t.same(circles, [])
 })
 
 /** The names that appear more than once. */

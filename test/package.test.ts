@@ -2,14 +2,17 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'tap'
+import { t as file, test } from 'tap'
 import { freePort } from '../bench/free-port.js'
 import { pages } from './documented-pages.js'
 import { installPackage, pack, root } from './packed.js'
 import { RunningBroker } from './running.js'
 
+const packedIn = file.testdir()
+const { filename, files } = pack(packedIn)
+
 test('the package has the program, the benchmarks and what the build noted, and neither maps nor compiled code', async (t) => {
-  const paths = pack(t.testdir()).files.map(({ path }) => path)
+  const paths = files.map(({ path }) => path)
   const needed = [
     'dist/program/src/main.cjs',
     'dist/bench/run.js',
@@ -25,13 +28,13 @@ test('the package has the program, the benchmarks and what the build noted, and 
 })
 
 test('what the pages of the package say about deployment is in it', (t) => {
-  const paths = new Set(pack(t.testdir()).files.map(({ path }) => path))
+  const paths = new Set(files.map(({ path }) => path))
   for (const [page, text] of pages) {
     if (!paths.has(page)) continue
-    for (const [file] of text.matchAll(
+    for (const [named] of text.matchAll(
       /\bDockerfile\b|(?<![\w/])(?:compose(?:\.cluster)?\.yaml|deploy\/[\w./-]*\w)/g,
     )) {
-      t.ok(paths.has(file) || [...paths].some((path) => path.startsWith(`${file}/`)), `${page}: ${file}`)
+      t.ok(paths.has(named) || [...paths].some((path) => path.startsWith(`${named}/`)), `${page}: ${named}`)
     }
   }
   t.end()
@@ -52,22 +55,26 @@ test('this Node takes the code that the build has compiled of each bundle, with 
   t.ok(names.length > 5, `${names.length} bundles`)
   // Other tests of this process have changed flags of V8.
   const looking = `const { readFileSync } = require('node:fs')
-    const [, path] = process.argv
-    const [source, cachedData] = [readFileSync(path, 'utf8'), readFileSync(path + '.code')]
-    const isTaken = !new vm.Script(source, { cachedData }).cachedDataRejected
-    const hasRun = cachedData.length > 1.2 * new vm.Script(source).createCachedData().length
-    process.stdout.write(JSON.stringify({ isTaken, hasRun }))`
-  for (const name of names) {
-    const seen = execFileSync(process.execPath, ['-e', looking, join(bundles, name)], { env: {}, encoding: 'utf8' })
-    const hasRun = /^(program|life|partition|query|courier|front-end)\./.test(name)
-    t.same(JSON.parse(seen), { isTaken: true, hasRun }, name)
-  }
+    const looked = process.argv.slice(1).map((path) => {
+      const [source, cachedData] = [readFileSync(path, 'utf8'), readFileSync(path + '.code')]
+      const isTaken = !new vm.Script(source, { cachedData }).cachedDataRejected
+      return { isTaken, hasRun: cachedData.length > 1.2 * new vm.Script(source).createCachedData().length }
+    })
+    process.stdout.write(JSON.stringify(looked))`
+  const paths = names.map((name) => join(bundles, name))
+  const seen = execFileSync(process.execPath, ['-e', looking, ...paths], { env: {}, encoding: 'utf8' })
+  const hasRun = (name: string) => /^(program|life|partition|query|courier|front-end)\./.test(name)
+  t.same(
+    JSON.parse(seen),
+    names.map((name) => ({ isTaken: true, hasRun: hasRun(name) })),
+    names.join(),
+  )
   t.end()
 })
 
 test('what is installed from the package serves, knows its build, and has its commands', async (t) => {
   const folder = t.testdir()
-  const program = join(installPackage(folder), 'dist', 'program', 'src', 'main.cjs')
+  const program = join(installPackage(folder, join(packedIn, filename)), 'dist', 'program', 'src', 'main.cjs')
   const outputOf = (...words: readonly string[]) =>
     execFileSync(process.execPath, [program, ...words], { encoding: 'utf8' })
   t.match(outputOf('version'), /^rigel \d+\.\d+\.\d+ \(git ([0-9a-f]{7}|nogitversion)\)\n/)

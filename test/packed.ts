@@ -19,10 +19,9 @@ export function pack(folder: string): Packed {
   return packed
 }
 
-/** Unpacks the package into a folder, and in it what it depends on, without what it is developed with; gives where it is. */
-export function installPackage(folder: string): string {
-  const { filename } = pack(folder)
-  execFileSync('tar', ['-xzf', join(folder, filename), '-C', folder])
+/** Unpacks a package file into a folder, and in it what it depends on, without what it is developed with; gives where it is. */
+export function installPackage(folder: string, file = join(folder, pack(folder).filename)): string {
+  execFileSync('tar', ['-xzf', file, '-C', folder])
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, { readonly dev?: true }>>
   }

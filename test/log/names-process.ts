@@ -5,7 +5,7 @@ import { silentLog } from '../given.js'
 // Fills everything that keeps names which others choose, with as many and as long ones as a request can carry.
 
 const number = 10_000
-const length = 60_000
+const length = Number(process.argv[2])
 const memory = AlarmReports.memory()
 const alarms = new Alarms(silentLog, { relog: false, changed: (counts) => publishAlarms(memory, counts) })
 const reports = new AlarmReports(memory, ({ alarm, subject, reason }) => {

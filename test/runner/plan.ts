@@ -34,8 +34,17 @@ export function roomOf(path: string): string {
  * first as well.
  */
 const usual_ms: ReadonlyMap<string, number> = new Map([
+  ['test', 86_000],
+  ['delivery', 52_000],
+  ['lmdb', 50_000],
+  ['http', 49_000],
+  ['ngsi2', 46_000],
+  ['console', 43_000],
+  ['coordinator', 33_000],
+  ['wire', 32_000],
+  ['node-link', 29_000],
+  ['command-line', 18_000],
   ['cluster/failures.system', 160_000],
-  ['replica', 100_000],
   ['torture.system', 90_000],
   ['bench/cluster.system', 60_000],
   ['cluster/nodes-streams.system', 60_000],
@@ -43,7 +52,6 @@ const usual_ms: ReadonlyMap<string, number> = new Map([
   ['faults/stand-still.system', 60_000],
   ['growth/others.system', 60_000],
   ['growth/entities.system', 50_000],
-  ['lmdb', 70_000],
   ['replica/taken-back.system', 40_000],
   ['cluster/becoming-several.system', 50_000],
   ['cluster/shown-cluster.system', 50_000],
@@ -79,4 +87,4 @@ export function unitsOf(files: readonly string[], lastDurations: ReadonlyMap<str
 }
 
 /** What a file is taken to need before it has run here. */
-const unknownWeight_ms = 1000
+const unknownWeight_ms = 600
