@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { recipientOf } from '../../src/delivery/queue/courier-protocol.js'
-import { afterAttempt, afterDeparture, mergedStats, noStats } from '../../src/delivery/queue/delivery-records.js'
+import {
+  afterAcceptance,
+  afterDeparture,
+  afterFailure,
+  mergedStats,
+  noStats,
+} from '../../src/delivery/queue/delivery-records.js'
 import { Fifo } from '../../src/delivery/queue/notice-list.js'
 import { refusal, retryAfter, trouble } from '../../src/delivery/queue/outgoing.js'
 import { pauseAfter, Watermark } from '../../src/delivery/queue/subscription-queue.js'
@@ -39,7 +45,7 @@ test('Retry-After is a number of seconds or a date', async (t) => {
 
 test('delivery stats count a notice once, whatever becomes of its attempts', async (t) => {
   const facts = { number: 4, at: at(10), fails: 1, attempted: at(10) }
-  const failed = afterAttempt(noStats, { ...facts, first: true, outcome: trouble('timeout') })
+  const failed = afterFailure(noStats, { ...facts, first: true, outcome: trouble('timeout') })
   t.same(failed, {
     sent: 1,
     discarded: 0,
@@ -49,28 +55,23 @@ test('delivery stats count a notice once, whatever becomes of its attempts', asy
     lastFailure: 10,
     lastFailureReason: 'trouble: timeout',
   })
-  const afterRefusal = afterAttempt(failed, { ...facts, first: false, fails: 2, at: at(20), outcome: refusal('404') })
+  const afterRefusal = afterFailure(failed, { ...facts, first: false, fails: 2, at: at(20), outcome: refusal('404') })
   t.match(afterRefusal, { sent: 1, tried: [4], fails: 2, lastFailure: 20, lastFailureReason: 'refused: 404' })
-  const accepted = afterAttempt(afterRefusal, {
-    ...facts,
-    first: false,
-    fails: 0,
-    at: at(30),
-    outcome: { kind: 'accepted', status: 204 },
+  const arrived = { number: 4, made: at(5), status: 204, at: at(30), attempted: at(30) }
+  t.same(afterAcceptance(afterRefusal, { ...arrived, first: false }), {
+    ...afterRefusal,
+    ...{ sent: 1, tried: [], fails: 0, attempted: 30 },
+    ...{ lastSuccess: 30, lastSuccessCode: 204, lastNotification: 5 },
   })
-  t.match(accepted, { sent: 1, fails: 0, lastSuccess: 30, lastSuccessCode: 204, lastFailure: 20 })
-  t.match(afterDeparture(accepted, { number: 4, made: at(5), discarded: false }), {
-    tried: [],
-    lastNotification: 5,
-    discarded: 0,
-  })
+  t.match(afterAcceptance(afterRefusal, { ...arrived, number: 5, first: true }), { sent: 2, tried: [4] })
+  t.notOk('lastSuccessCode' in afterAcceptance(noStats, { ...arrived, status: undefined, first: true }), 'over MQTT')
   t.match(afterDeparture(afterRefusal, { number: 4, made: at(5), discarded: true }), { tried: [], discarded: 1 })
 })
 
 test('what an outcome stores does not grow with the notices that wait after an attempt', async (t) => {
   let stats = noStats
   const facts = { first: true, outcome: refusal('404'), at: at(10), attempted: at(10) }
-  for (let number = 1; number <= 5000; number += 1) stats = afterAttempt(stats, { ...facts, number, fails: number })
+  for (let number = 1; number <= 5000; number += 1) stats = afterFailure(stats, { ...facts, number, fails: number })
   t.match(stats, { sent: 5000, fails: 5000 })
   t.ok(JSON.stringify(stats).length < 10_000)
   for (let number = 1; number <= 5000; number += 1) {

@@ -145,10 +145,13 @@ const framing_bytes = 256 * 1024
 const framingOfByte_bytes = 16
 
 const known: ReadonlySet<string> = new Set(['location', 'retry-after', 'fiware-total-count'])
+const knownLengths: ReadonlySet<number> = new Set(Array.from(known, ({ length }) => length))
 
 function headersOf(raw: readonly Buffer[]): Pick<HttpResponse, 'location' | 'retryAfter' | 'totalCount'> {
   const headers = new Map<string, string>()
   for (let at = 0; at + 1 < raw.length; at += 2) {
+    // Most responses have none of them.
+    if (!knownLengths.has(raw[at]?.length ?? 0)) continue
     const name = String(raw[at]).toLowerCase()
     if (known.has(name)) headers.set(name, raw[at + 1]?.toString('latin1') ?? '')
   }

@@ -32,7 +32,7 @@ const goneAtOnce = 400
  */
 const gather_ms = 20
 /** As soon as this many are pending they are stored without waiting for more. */
-const gather_most = 256
+const gather_most = 128
 /** Before a batch that was refused is offered again, at first and at most. */
 const again_ms = 50
 const againMost_ms = 2000

@@ -271,7 +271,7 @@ export class DeliveryQueue {
         this.#accepted(queue, notice, outcome, BigInt(Math.round((clock.steady_ms() - notice.since_ms) * 1e6)))
         break
       default: {
-        const fails = this.records.attempted(queue.id, notice, outcome, clock.now())
+        const fails = this.records.failed(queue.id, notice, outcome, clock.now())
         if (queue.failed(notice, outcome)) this.#remove(queue, notice, 'ended')
         // A process that stood still has lost its lease, and the failure may be its own.
         if (isOpen(notice.outbox)) this.#endIfFailing(queue, fails)
@@ -320,9 +320,12 @@ export class DeliveryQueue {
     outcome: Accepted,
     waited?: Nanoseconds,
   ): void {
-    this.records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
+    const { meter, clock } = this.#parts
     queue.dropWarned = false
-    this.#departed(queue, notice, 'accepted', waited)
+    this.#recipients.removed(queue, notice)
+    meter.left('accepted', waited)
+    this.records.accepted(queue.id, notice, outcome, clock.now())
+    this.#trace(queue, 'taken from', notice.outbox, notice.number)
   }
 
   /** More of the outboxes was read: frees barriers, and drops what is beyond the limits. */
@@ -467,25 +470,24 @@ export class DeliveryQueue {
     this.#parts.log.warn('notif:drop', message, { subscription: queue.id })
   }
 
-  #remove(queue: SubscriptionQueue, notice: QueuedNotice, result: Exclude<AttemptResult, 'accepted'>): void {
+  #remove(queue: SubscriptionQueue, notice: QueuedNotice, result: UnacceptedResult): void {
     queue.remove(notice)
     this.#departed(queue, notice, result)
   }
 
-  /** A notice is no longer in the queue of its subscription. */
-  #departed(queue: SubscriptionQueue, notice: DepartedNotice, result: AttemptResult, waited?: Nanoseconds): void {
+  /** A notice that was not accepted is no longer in the queue of its subscription. */
+  #departed(queue: SubscriptionQueue, notice: DepartedNotice, result: UnacceptedResult): void {
     this.#recipients.removed(queue, notice)
-    this.#left(queue, notice, result, waited)
+    this.#left(queue, notice, result)
   }
 
-  /** A notice leaves its outbox; it may never have been in a queue. */
+  /** A notice that was not accepted leaves its outbox; it may never have been in a queue. */
   #left(
     queue: SubscriptionQueue,
     notice: Pick<QueuedNotice, 'outbox' | 'number' | 'made'>,
-    result: AttemptResult,
-    waited?: Nanoseconds,
+    result: UnacceptedResult,
   ): void {
-    this.#parts.meter.left(result, waited)
+    this.#parts.meter.left(result)
     if (result === 'simulated') this.records.simulated(queue.id, notice)
     else this.records.left(queue.id, notice, result === 'dropped')
     this.#trace(queue, result === 'dropped' ? 'rejected by' : 'taken from', notice.outbox, notice.number)
@@ -513,6 +515,8 @@ const endedBySweep = 256
 
 /** Notices that leave at once with their subscription: many subscriptions may end in one turn. */
 const endedAtOnce = 64
+
+type UnacceptedResult = Exclude<AttemptResult, 'accepted'>
 
 type DepartedNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'made' | 'size_bytes'>
 

@@ -6,7 +6,7 @@ import { OutboxAcks } from './acks.js'
 import type { DeliveryState, Recipient } from './courier-protocol.js'
 import type { QueuedNotice } from './notice-list.js'
 import type { OutboxNumber } from './outboxes.js'
-import { type AttemptOutcome, reasonText } from './outgoing.js'
+import { type Accepted, type Failed, reasonText } from './outgoing.js'
 import type { QueueClock, SubscriptionQueue } from './subscription-queue.js'
 
 /** The stats of one subscription by outbox; failures in a row and the date of the last attempt over all of them. */
@@ -27,6 +27,7 @@ export interface RecordsParts {
 }
 
 type LeavingNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'made'>
+type TriedNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'tried'>
 
 /**
  * The delivery stats of all subscriptions, and the acks by which they go to disk [subscriptions 5.7]: every change of the stats
@@ -78,21 +79,24 @@ export class DeliveryRecords {
     }
   }
 
-  /** An attempt has ended; returns how many have failed in a row, over all outboxes. */
-  attempted(
-    id: SubscriptionId,
-    notice: Pick<QueuedNotice, 'outbox' | 'number' | 'tried'>,
-    outcome: AttemptOutcome,
-    at: Milliseconds,
-  ): number {
+  /** An attempt has failed; returns how many have in a row, over all outboxes. */
+  failed(id: SubscriptionId, notice: TriedNotice, outcome: Failed, at: Milliseconds): number {
     const own = this.#of(id)
-    own.fails = outcome.kind === 'accepted' ? 0 : own.fails + 1
-    own.attempted = Math.max(at, own.attempted + 1)
+    own.fails += 1
     const { outbox, number, tried } = notice
-    const attempt = { number, first: !tried, outcome, at, fails: own.fails, attempted: own.attempted as Milliseconds }
-    this.#change(id, outbox, (stats) => afterAttempt(stats, attempt))
+    const attempt = { number, first: !tried, outcome, at, fails: own.fails, attempted: nextAttempted(own, at) }
+    this.#change(id, outbox, (stats) => afterFailure(stats, attempt))
     notice.tried = true
     return own.fails
+  }
+
+  /** A notice was accepted and leaves its outbox. */
+  accepted(id: SubscriptionId, notice: TriedNotice & LeavingNotice, outcome: Accepted, at: Milliseconds): void {
+    const own = this.#of(id)
+    own.fails = 0
+    const { outbox, number, made, tried } = notice
+    const attempt = { number, made, first: !tried, status: outcome.status, at, attempted: nextAttempted(own, at) }
+    this.#change(id, outbox, (stats) => afterAcceptance(stats, attempt), number)
   }
 
   /** A notice leaves its outbox; `discarded` when a limit dropped it. */
@@ -176,6 +180,12 @@ export class DeliveryRecords {
   }
 }
 
+/** The date of an attempt: later than that of every one before. */
+function nextAttempted(own: SubscriptionStats, at: Milliseconds): Milliseconds {
+  own.attempted = Math.max(at, own.attempted + 1)
+  return own.attempted as Milliseconds
+}
+
 /** The stats of a subscription in an outbox that none of its notices has left yet. */
 export const noStats: DeliveryStats = { sent: 0, discarded: 0, tried: [], fails: 0 }
 
@@ -190,25 +200,49 @@ interface EndedAttempt {
   readonly number: NoticeNumber
   /** Whether it was the first one of its notice. */
   readonly first: boolean
-  readonly outcome: AttemptOutcome
   readonly at: Milliseconds
-  /** Failed attempts since the last acceptance, over all outboxes, this one included. */
-  readonly fails: number
   /** Later than the same field of every attempt before, so that the last attempt is known. */
   readonly attempted: Milliseconds
 }
 
-/** The stats after an attempt [subscriptions 5.7]. */
-export function afterAttempt(stats: DeliveryStats, attempt: EndedAttempt): DeliveryStats {
+interface FailedAttempt extends EndedAttempt {
+  readonly outcome: Failed
+  /** Failed attempts since the last acceptance, over all outboxes, this one included. */
+  readonly fails: number
+}
+
+interface AcceptedAttempt extends EndedAttempt {
+  /** Of the response; MQTT has none. */
+  readonly status: number | undefined
+  /** When its notice was made. */
+  readonly made: Milliseconds
+}
+
+/** The stats after an attempt that failed [subscriptions 5.7]. */
+export function afterFailure(stats: DeliveryStats, attempt: FailedAttempt): DeliveryStats {
   const { number, first, outcome, at, fails, attempted } = attempt
-  const sent = stats.sent + (first ? 1 : 0)
   const tried = first && stats.tried.length < mostTried ? [...stats.tried, number] : stats.tried
-  const shared = { ...stats, sent, tried, fails, attempted }
-  if (outcome.kind === 'accepted') {
-    const { status } = outcome
-    return { ...shared, lastSuccess: at, ...(status !== undefined && { lastSuccessCode: status }) }
+  const sent = sentAfter(stats, first)
+  return { ...stats, sent, tried, fails, attempted, lastFailure: at, lastFailureReason: reasonText(outcome) }
+}
+
+/** The stats after an attempt that was accepted, with which its notice leaves the outbox [subscriptions 5.7]. */
+export function afterAcceptance(stats: DeliveryStats, attempt: AcceptedAttempt): DeliveryStats {
+  const { number, first, status, made, at, attempted } = attempt
+  const accepted = {
+    ...stats,
+    ...{ sent: sentAfter(stats, first), fails: 0, attempted, lastSuccess: at },
+    ...{ tried: triedWithout(stats, number), lastNotification: latest(stats.lastNotification, made) },
   }
-  return { ...shared, lastFailure: at, lastFailureReason: reasonText(outcome) }
+  return status === undefined ? accepted : { ...accepted, lastSuccessCode: status }
+}
+
+function sentAfter({ sent }: DeliveryStats, isFirst: boolean): number {
+  return isFirst ? sent + 1 : sent
+}
+
+function triedWithout({ tried }: DeliveryStats, number: NoticeNumber): readonly NoticeNumber[] {
+  return tried.includes(number) ? tried.filter((other) => other !== number) : tried
 }
 
 /** A notice that leaves its outbox. */
@@ -223,7 +257,7 @@ interface DepartedNotice {
 export function afterDeparture(stats: DeliveryStats, { number, made, discarded }: DepartedNotice): DeliveryStats {
   return {
     ...stats,
-    tried: stats.tried.includes(number) ? stats.tried.filter((other) => other !== number) : stats.tried,
+    tried: triedWithout(stats, number),
     discarded: stats.discarded + (discarded ? 1 : 0),
     lastNotification: latest(stats.lastNotification, made),
   }

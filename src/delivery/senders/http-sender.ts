@@ -1,3 +1,4 @@
+import { LruCache } from '../../lru-cache.js'
 import { isSecretHeader } from '../../observe/log/secrets.js'
 import { now } from '../../time.js'
 import type { Destinations } from '../http-client/destinations.js'
@@ -34,6 +35,16 @@ const maxRedirects = 5
 const bodyLimit = { bytes: 64 * 1024, time_ms: 1000 }
 const bodyTooLong = new GivenUp('response too long')
 
+/** What a URL of HTTP says. */
+interface Address {
+  readonly url: URL
+  readonly path: string
+}
+
+/** What parsed URLs may take, and about what each does beside its text. */
+const addresses_bytes = 2 ** 19
+const parsed_bytes = 500
+
 /** Sends messages to receivers [subscriptions 4.1, 5.3]. */
 export class HttpSender {
   readonly #settings: HttpSettings
@@ -41,6 +52,8 @@ export class HttpSender {
   /** Responses whose attempt is over and whose body is still read: all, and by origin. */
   #draining = 0
   readonly #drainingOf = new Map<string, number>()
+  /** By URL: most go where others went before. */
+  readonly #addresses = new LruCache<Address>(addresses_bytes)
 
   constructor(settings: HttpSettings) {
     this.#settings = settings
@@ -70,11 +83,11 @@ export class HttpSender {
   }
 
   async #attempt(message: HttpMessage, deadline_ms: number): Promise<AttemptOutcome> {
-    const { url, headers, body } = message
+    const { headers, body } = message
     const method = verbOf(message.method)
-    const named = httpUrl(url)
+    const named = this.#addressOf(message.url)
     if (named === undefined) return refusal('invalid URL')
-    let [target, path, sentHeaders] = [named, requestTarget(url), headers]
+    let [target, path, sentHeaders] = [named.url, named.path, headers]
     for (let followed = 0; ; followed += 1) {
       const limits = { headDeadline_ms: deadline_ms, bodyLimit_ms: bodyLimit.time_ms }
       const request = { origin: target.origin, path, headers: sentHeaders, body, method, ...limits }
@@ -90,6 +103,16 @@ export class HttpSender {
       target = next
       path = next.pathname + next.search
     }
+  }
+
+  #addressOf(text: string): Address | undefined {
+    const known = this.#addresses.get(text)
+    if (known !== undefined) return known
+    const url = httpUrl(text)
+    if (url === undefined) return undefined
+    const address = { url, path: requestTarget(text) }
+    this.#addresses.put(text, address, parsed_bytes + 4 * text.length)
+    return address
   }
 
   async #send(
