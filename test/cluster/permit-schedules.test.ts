@@ -5,7 +5,7 @@ import { type QueuePosition, SharedSemaphore } from '../../src/threads/shared-me
 import { Random } from '../replica/schedule.js'
 import { runs } from '../runs.js'
 
-const schedules = Number(process.env['RIGEL_PERMIT_SCHEDULES'] ?? runs(500))
+const schedules = Number(process.env['RIGEL_PERMIT_SCHEDULES'] ?? runs(250))
 const firstSeed = Number(process.env['RIGEL_SEED'] ?? 1)
 
 /** As those of the loans, which look when so many steps have passed. */

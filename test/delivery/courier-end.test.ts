@@ -8,7 +8,7 @@ import { runs } from '../runs.js'
 import { nth, recipient, subscriptionId } from './given.js'
 import { attemptsOf, coordinator, outboxNumbers, QueueUnderTest } from './given-queue.js'
 
-const schedules = Number(process.env['RIGEL_COURIER_ENDS'] ?? runs(250))
+const schedules = Number(process.env['RIGEL_COURIER_ENDS'] ?? runs(150))
 const firstSeed = Number(process.env['RIGEL_SEED'] ?? 1)
 
 const receivers = ['quick', 'quick', 'slow', 'hanging', 'failing'] as const

@@ -7,7 +7,7 @@ import { playNodes } from './played-nodes.js'
 
 // The quick tests play the same schedules each time, the system tests others, unless some are asked for.
 const first = Number(process.env['RIGEL_PLAYED_SEED'] ?? (areAll ? Math.floor(Math.random() * 2 ** 31) : 1))
-const schedules = Number(process.env['RIGEL_PLAYED_SCHEDULES'] ?? (areAll ? 24 : 4))
+const schedules = Number(process.env['RIGEL_PLAYED_SCHEDULES'] ?? (areAll ? 12 : 4))
 const steps = 300
 
 test('three nodes that share a partition answer as a broker alone would', async (t) => {
