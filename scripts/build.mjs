@@ -2,8 +2,8 @@
 // YAML: when dist is missing or older than the sources there, the very ones that the lock file names are fetched into a folder of
 // their own, used without the checks that need the types of other packages, and removed.
 //
-// `--when-changed` does nothing while dist is that of the sources. `npm start` builds so: a broker that runs from this folder loads
-// files of dist until it ends.
+// `--when-changed` does nothing while dist is that of the sources. `npm start` and the tests build so: a broker that runs from this
+// folder loads files of dist until it ends.
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,
@@ -42,7 +42,9 @@ function run(script, ...words) {
 
 /** When the youngest file was changed of which dist is made, in milliseconds since 1970. A folder counts for what was removed from it. */
 function youngestSource() {
-  const folders = ['src', 'workers', 'bench', 'scripts', join('docs', 'openapi')].map((path) => join(root, path))
+  const named = ['src', 'workers', 'bench', 'test', 'scripts', join('docs', 'openapi')].map((path) => join(root, path))
+  // The image is built without the tests.
+  const folders = named.filter((folder) => existsSync(folder))
   const inFolders = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true }).map((path) => join(folder, path)),
   )

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -29,7 +29,17 @@ export function installPackage(folder: string, file = join(folder, pack(folder).
   for (const [path, { dev }] of Object.entries(lock.packages)) {
     if (path === '' || dev === true || !existsSync(join(root, path))) continue
     if (path.lastIndexOf('node_modules/') > 0) continue // It comes with the package that it is in.
-    cpSync(join(root, path), join(place, path), { recursive: true })
+    linkTree(join(root, path), join(place, path))
   }
   return place
+}
+
+/** A copy of a folder whose files are those of the folder itself. */
+function linkTree(from: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, copy] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) linkTree(source, copy)
+    else linkSync(source, copy)
+  }
 }

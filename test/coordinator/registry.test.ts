@@ -462,13 +462,12 @@ test('what becomes of registrations is traced, also that they have expired', asy
 })
 
 test('what takes too long to compose is refused, and nothing of it is kept', async (t) => {
-  const limits = { registrationsMax: 1000, subscriptionsMax: 1000, composing_ms: 0 }
+  const limits = { registrationsMax: 1000, subscriptionsMax: 1000, composing_ms: 100 }
   let isLong = false
   const { registry, metadata } = openRegistry(t.testdir(), {
     limits,
-    // Longer than a slice.
     *render() {
-      const until = performance.now() + (isLong ? 10 : 0)
+      const until = performance.now() + (isLong ? 150 : 0)
       while (performance.now() < until);
       yield
       return '{}'

@@ -13,7 +13,7 @@ const tests = fileURLToPath(new URL('..', import.meta.url))
  * How many units run at the same time, on two processors: both kinds wait for clocks and for the disk, the system tests also for leases,
  * and with fewer units at a time the processors are idle meanwhile.
  */
-const jobs: Readonly<Record<Kind, number>> = { quick: 3, system: 4 }
+const jobs: Readonly<Record<Kind, number>> = { quick: 4, system: 5 }
 /** How long a file may take when all run, also a quick one with all runs of its properties; who names files may want their long forms. */
 const limits_ms: Readonly<Record<Kind, number>> = { quick: 240_000, system: 600_000 }
 
