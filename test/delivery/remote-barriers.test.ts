@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { RemoteBarriers } from '../../src/delivery/queue/remote-barriers.js'
+import { goneUpTo, RemoteBarriers } from '../../src/delivery/queue/remote-barriers.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { clockStart } from '../../src/time.js'
@@ -140,4 +140,30 @@ test('barriers that stand are looked for without reading their notices again', a
   t.equal(barriers.boundsOf(one), undefined)
   t.same(barriers.boundsOf(two), [0])
   t.same([1, 2, 51, 52, 53].map(stored.holds), [false, true, false, true, false])
+})
+
+test('what arrives between two reads of the outbox of another node is not gone', async (t) => {
+  const numbered = (number: number, subscription: SubscriptionId) => {
+    const { orderingKey, made, ...more } = notice(subscription, 'tank', String(number))
+    return { number, notice: { ...more, orderingKey, made }, size_bytes: 100, body_bytes: 10 }
+  }
+  const held: ReturnType<typeof numbered>[] = []
+  let onRead = (): void => {}
+  const outbox = {
+    after: (number: number) => {
+      const found = held.filter((each) => each.number > number)
+      onRead()
+      return found
+    },
+    last: () => held.at(-1)?.number ?? 0,
+  }
+  t.equal(goneUpTo(outbox, one, 0, 3), 0, 'nothing has arrived')
+  onRead = () => {
+    onRead = () => {}
+    held.push(numbered(1, two), numbered(2, one), numbered(3, two))
+  }
+  t.equal(goneUpTo(outbox, one, 0, 3), 0, 'these have arrived, and are not read')
+  t.equal(goneUpTo(outbox, one, 0, 3), 1)
+  held.splice(1, 1)
+  t.equal(goneUpTo(outbox, one, 0, 3), 3)
 })

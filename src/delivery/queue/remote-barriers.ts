@@ -89,11 +89,13 @@ export function goneUpTo(
 ): NoticeNumber {
   let gone = from
   for (let slices = 0; slices < slicesAtOnce && gone < bound; slices += 1) {
+    // Before the read: what arrives behind it is not gone.
+    const arrived = outbox.last()
     const found = outbox.after(gone, slice)
     const own = found.find(({ notice }) => notice.subscription === id)
     if (own !== undefined) return own.number - 1
     const last = found.at(-1)?.number
-    if (last === undefined) return Math.max(gone, outbox.last())
+    if (last === undefined) return Math.max(gone, arrived)
     gone = last
   }
   return gone
