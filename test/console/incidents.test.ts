@@ -50,7 +50,9 @@ test('what is wrong in an incident is said by the figures of a broker', async (t
   const texts = await saidUntil(
     broker,
     /^bad: 127\.0\.0\.1:9: 3 receivers fail, connection refused since \d\d:\d\d, 3 wait$/,
-    new RegExp(`: 127\\.0\\.0\\.1:${slow.port}: [1-9][\\d,]* notifications wait, the oldest for \\d.*, an attempt takes \\d`),
+    new RegExp(
+      `: 127\\.0\\.0\\.1:${slow.port}: [1-9][\\d,]* notifications wait, the oldest for \\d.*, an attempt takes \\d`,
+    ),
     /^bad: client 127\.0\.0\.1 sends bad requests, .+ since \d\d:\d\d/,
   )
   t.comment(texts.join('; '))
