@@ -106,6 +106,25 @@ test('a spare segment that cannot be renamed is one still', async (t) => {
   t.same(on.names().toSorted(), ['0000000000000003.log', '0000000000000005.log'])
 })
 
+test('where a file ends with a part of a refused record, a write that is interrupted afterwards is no damage', async (t) => {
+  let grown = 0
+  for (let seed = 0; seed < 200; seed += 1) {
+    const on = new SimulatedDisk(new Random(seed))
+    const log = begun(on)
+    const { position } = log
+    const length = on.open('0000000000000001.log').size_bytes
+    failing(on, 'ENOSPC', (event) => event.kind === 'write' && event.grows)
+    t.same(log.appendSync(nth(0), Buffer.alloc(8000, 'x')), full)
+    if (on.open('0000000000000001.log').size_bytes > length) grown += 1
+    failing(on, 'crash', (event) => event.kind === 'write' && event.offset === opening_bytes)
+    t.throws(() => append(log, 'y'.repeat(300)))
+    on.outcome = () => 'works'
+    on.restart('power')
+    t.ok(textsIn(reopened(on, position)).length <= 1, `seed ${seed}`)
+  }
+  t.ok(grown > 50, `${grown} files were extended by it`)
+})
+
 test('a record is not retracted once another segment was begun for one that was refused', async (t) => {
   const on = disk()
   const log = begun(on)

@@ -140,8 +140,8 @@ export function fileSizeInHead(bytes: FileBytes, offset: number, before: Pick<Fr
 
 /**
  * Whether what stands behind the last frame of a file can be left by a write that was interrupted. A frame is written with a zeroed head
- * behind it, and never up to the end of the file. So behind a frame that was flushed with that head stands a part of the next frame, or
- * zeros; and behind any frame there are zeros somewhere.
+ * behind it, and never up to the end of the file, which is zeroed where there was no space for one. So behind a frame that was flushed
+ * with that head stands a part of the next frame, or zeros; and behind any frame there are zeros somewhere.
  */
 export function canBeTorn(
   bytes: FileBytes,
@@ -199,6 +199,19 @@ function isZeroed(bytes: FileBytes, offset: number): boolean {
 export function zeroHead(file: LogFile, offset: number): void {
   const length = Math.min(head_bytes, file.size_bytes - offset)
   if (length > 0) file.write(offset, Buffer.alloc(length))
+}
+
+/**
+ * Overwrites the end of a file behind an offset with zeros. A record for which there was no space may have extended the file up to where
+ * its bytes end: what is then written before that has zeros behind it all the same.
+ */
+export function zeroEnd(file: LogFile, offset: number): void {
+  const { size_bytes } = file
+  const begin = Math.max(offset, alignedUp(size_bytes - head_bytes))
+  if (begin >= size_bytes) return
+  const end = Buffer.alloc(size_bytes - begin)
+  file.read(begin, end)
+  if (end.some((byte) => byte !== 0)) file.write(begin, end.fill(0))
 }
 
 /**

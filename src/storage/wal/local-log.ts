@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type DiskFault, diskFault } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
-import { frameSize, head_bytes, writeFrame, zeroHead } from './frame.js'
+import { frameSize, head_bytes, writeFrame, zeroEnd, zeroHead } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogDamage, recoverLog } from './log-recovery.js'
 import { type LogPosition, LogScan, positionText, type ScannedRecord } from './log-scan.js'
@@ -252,6 +252,7 @@ export class LocalLog implements NotedLog {
     file.read(offset, head)
     if (head.every((byte) => byte === 0)) return
     zeroHead(file, offset)
+    zeroEnd(file, offset)
     this.#flushFile()
   }
 

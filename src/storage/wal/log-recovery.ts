@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { diskFault } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
-import { canBeTorn, fileSizeInHead, frameBefore, torn_bytes, zeroHead } from './frame.js'
+import { canBeTorn, fileSizeInHead, frameBefore, torn_bytes, zeroEnd, zeroHead } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogPosition, LogScan } from './log-scan.js'
 import type { LogSequence } from './record-log.js'
@@ -52,6 +52,8 @@ export function recoverLog(
   const file = folder.open(nameOf(end.segment))
   try {
     for (const offset of cuts) zeroHead(file, offset)
+    // What was cut may have been a record for which there was no space.
+    zeroEnd(file, end.offset)
     // Of a record that was extending the file, only zeros behind the payload may be missing: it is whole.
     if (bytes.length < end.offset) file.write(bytes.length, Buffer.alloc(end.offset - bytes.length))
     // A flush that failed has dropped what it did not bring to disk, and reading shows it all the same.
