@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { type FileBytes, PieceReader } from '../../src/storage/wal/file-bytes.js'
 import {
+  canBeTorn,
   frameAt,
   frameIn,
   frameSize,
@@ -124,4 +125,23 @@ test('a frame that was begun is as long as its head says, or up to where nothing
   t.equal(torn_bytes(bytesIn(whole.fill(0, 60, 80)), 0), frameSize(100))
   t.equal(torn_bytes(bytesIn(whole.fill(0, 0, 4)), 0), 136)
   t.equal(torn_bytes(bytesIn(whole.subarray(0, 50)), 0), 50)
+})
+
+test('a part of the frame that opens a segment, or of its first record, is no damage at its beginning', async (t) => {
+  const before = { sequence: nth(25), crc: 7 }
+  const segmentWith = (frame: Buffer, part: number): FileBytes => {
+    const bytes = Buffer.alloc(1024)
+    // What a refused record left.
+    bytes.fill('x', head_bytes, 300)
+    frame.copy(bytes, 0, 0, part)
+    return bytesIn(bytes)
+  }
+  for (let part = 0; part <= head_bytes; part += 1) {
+    t.ok(canBeTorn(segmentWith(framed('', 25, 7), part), 0, before, true), `${part} bytes of the opening`)
+    t.ok(canBeTorn(segmentWith(framed('first', 26, 7), part), 0, before, true), `${part} bytes of the first record`)
+  }
+  t.notOk(canBeTorn(segmentWith(framed('other', 27, 7), head_bytes), 0, before, true))
+  t.notOk(canBeTorn(segmentWith(framed('', 25, 8), head_bytes), 0, before, true))
+  const within = Buffer.concat([Buffer.alloc(64), framed('', 25, 7), Buffer.alloc(64)])
+  t.notOk(canBeTorn(bytesIn(within), 64, before, true), 'no segment begins there')
 })

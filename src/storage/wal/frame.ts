@@ -127,6 +127,15 @@ function isPartOfHead(bytes: FileBytes, offset: number, before: Pick<Frame, 'seq
   return followingHead(before).every((byte, at) => !isWritten(at) || head[at] === byte || head[at] === 0)
 }
 
+/** Whether a part of the head of the frame that opens the segment behind `before` stands at an offset, which has its sequence. */
+function isPartOfOpening(
+  bytes: FileBytes,
+  offset: number,
+  { sequence, crc }: Pick<Frame, 'sequence' | 'crc'>,
+): boolean {
+  return offset === 0 && isPartOfHead(bytes, offset, { sequence: (sequence - 1) as LogSequence, crc })
+}
+
 /**
  * The length on disk that is noted in a frame which goes on behind the end of its file; 0 unless the frame certainly follows `before`.
  */
@@ -150,7 +159,7 @@ export function canBeTorn(
   isFlushed: boolean,
 ): boolean {
   if (offset + head_bytes > bytes.length) return true
-  if (isFlushed && !isPartOfHead(bytes, offset, before)) return false
+  if (isFlushed && !isPartOfHead(bytes, offset, before) && !isPartOfOpening(bytes, offset, before)) return false
   let end = offset
   while (end + head_bytes <= bytes.length) {
     const length = claimedLength(bytes.from(end, head_bytes), 0)
