@@ -44,10 +44,11 @@ test('a build that fails says that dist is that of the sources before, and chang
     t.equal(readFileSync(join(folder, 'dist', path), 'utf8'), 'earlier', path)
 })
 
-test('npm start builds only when a source is younger than the last build', async (t) => {
+test('npm start and the tests build only when a source is younger than the last build', async (t) => {
   const folder = givenTree(t)
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  t.equal(scripts.prestart, 'node scripts/build.mjs --when-changed')
+  for (const name of ['prestart', 'test', 'test:system'])
+    t.match(scripts[name], /^node scripts\/build\.mjs --when-changed( &&|$)/, name)
 
   const built = new Date(Date.now() + 5_000)
   const later = new Date(Date.now() + 10_000)

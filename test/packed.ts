@@ -34,7 +34,7 @@ export function installPackage(folder: string, file = join(folder, pack(folder).
   return place
 }
 
-/** A copy of a folder whose files are those of the folder itself. */
+/** Makes a folder with links to all files of another one: quick, and the same for whoever only reads them. */
 function linkTree(from: string, to: string): void {
   mkdirSync(to, { recursive: true })
   for (const entry of readdirSync(from, { withFileTypes: true })) {

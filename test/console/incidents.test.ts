@@ -28,9 +28,10 @@ async function saidUntil(broker: RunningBroker, ...expected: readonly RegExp[]):
 }
 
 test('what is wrong in an incident is said by the figures of a broker', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.start(t, ['-httpTimeout', '600000'])
+  // Some attempts take a second, all others do not end: most notifications wait, however slow the machine is.
   const slow = await FarEnd.listen(t, (received, response) => {
-    setTimeout(() => responding(200)(received, response), 1000).unref()
+    if (slow.bodies.length <= 8) setTimeout(() => responding(200)(received, response), 1000).unref()
   })
   const subscribe = (type: string, url: string) =>
     broker.send('POST', '/v2/subscriptions', {
@@ -50,9 +51,7 @@ test('what is wrong in an incident is said by the figures of a broker', async (t
   const texts = await saidUntil(
     broker,
     /^bad: 127\.0\.0\.1:9: 3 receivers fail, connection refused since \d\d:\d\d, 3 wait$/,
-    new RegExp(
-      `: 127\\.0\\.0\\.1:${slow.port}: [1-9][\\d,]* notifications wait, the oldest for \\d.*, an attempt takes \\d`,
-    ),
+    new RegExp(`: 127\\.0\\.0\\.1:${slow.port}: 1,\\d+ notifications wait, the oldest for \\d.*, an attempt takes \\d`),
     /^bad: client 127\.0\.0\.1 sends bad requests, .+ since \d\d:\d\d/,
   )
   t.comment(texts.join('; '))

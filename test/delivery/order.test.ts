@@ -165,17 +165,17 @@ test('an initial notification goes before what was made after it, at whatever mo
     })
     for (const outbox of [partition, metadata]) outbox.onRead = onRead
     await running.start()
-    const isRead = async (isDone: () => boolean | Promise<boolean>) =>
+    const untilRead = (isDone: () => boolean | Promise<boolean>) =>
       until(() => {
         running.ring()
         return reads > moment && isDone()
       })
     if (owner === elsewhere) {
-      await isRead(async () => accepted.length > 0 && (await running.state(id))?.queueDepth === 1)
+      await untilRead(async () => accepted.length > 0 && (await running.state(id))?.queueDepth === 1)
       t.same(accepted, ['older'], `another node sends it, made before read ${moment}`)
       metadata.store([{ subscription: id, gone: [1], stats: undefined }])
     }
-    await isRead(() => partition.numbers.length === 0)
+    await untilRead(() => partition.numbers.length === 0)
     await running.drain()
     t.same(accepted, owner === here ? ['older', 'initial', 'newer'] : ['older', 'newer'], `made before read ${moment}`)
     for (const outbox of [partition, metadata]) await outbox.close()

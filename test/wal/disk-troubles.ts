@@ -1,7 +1,7 @@
 import type { Random } from '../fuzz/random.js'
 import type { DiskEvent, EventOutcome } from './simulated-disk.js'
 
-/** Heads, or what there is of them, that are made unreadable; the log has no other writes that are so short. */
+/** Heads, or what there is of them, that are made unreadable, and ends of files that are zeroed; no other writes are so short. */
 const blank_bytes = 32
 
 /** What goes wrong with a disk, at random. */
@@ -49,7 +49,7 @@ export class DiskTroubles {
   }
 }
 
-/** Flushes and what makes a head unreadable need no space that the log does not have already. */
+/** Flushes and what writes such zeros need no space that the log does not have already. */
 function needsSpace(event: DiskEvent): boolean {
   if (event.kind === 'write') return event.grows || event.length > blank_bytes
   return event.kind === 'make' || event.kind === 'rename'

@@ -139,10 +139,12 @@ export class Intake {
     const { outboxes, progress } = this.#parts
     this.#before_ms = this.#begun_ms
     this.#begun_ms = performance.now()
-    const lasts = this.#lookAtOwners()
+    this.#lookAtOwners()
+    // In the same turn of the event loop, so that a barrier that was this node's holds back as another node's without a gap.
+    const bounds = this.#takeBounds()
     // The barriers first: what was made after them has to find them.
     for (const number of [outboxes.coordinator, ...outboxes.all.keys()]) {
-      if (outboxes.isRead(number)) await this.#readUpTo(number, lasts[number] ?? 0)
+      if (outboxes.isRead(number)) await this.#readUpTo(number, bounds[number] ?? 0)
       if (this.#isStopped) return
       // The first one was the coordinator's.
       this.#areBarriersRead()
@@ -167,13 +169,9 @@ export class Intake {
     if (this.#loading.delete(number)) loaded(number)
   }
 
-  /**
-   * Refreshes all outboxes and asks which of them this node sends. Gives up to which notice each may be read in this pass: the barriers
-   * of all that was made up to there are known, or are read first.
-   */
-  #lookAtOwners(): readonly NoticeNumber[] {
-    const { outboxes, barriers, begun, lost, unread } = this.#parts
-    const { coordinator, ofCoordinator } = outboxes
+  /** Refreshes all outboxes and asks which of them this node sends. */
+  #lookAtOwners(): void {
+    const { outboxes, begun, lost, unread } = this.#parts
     const changes = outboxes.look()
     for (const number of changes.lost) {
       this.#known[number] = 0
@@ -192,13 +190,20 @@ export class Intake {
       this.#known[number] = first - 1
       unread(number, outbox.last() - first + 1)
     }
-    const lasts = outboxes.all.map((outbox) => outbox.last())
-    // After these, so that what they name is found with its barriers.
+  }
+
+  /**
+   * Up to which notice each outbox is read in this pass: the barriers that were made before any of these are known already, or are read
+   * first.
+   */
+  #takeBounds(): readonly NoticeNumber[] {
+    const { outboxes, barriers } = this.#parts
+    const { all, coordinator, ofCoordinator } = outboxes
+    const ofPartitions = all.slice(0, coordinator).map((outbox) => outbox.last())
+    // Only now, so that it has the barriers of all that was made up to there.
     ofCoordinator.refresh()
-    lasts[coordinator] = ofCoordinator.last()
-    // In the same turn of the event loop, so that a barrier that was this node's holds back as another node's without a gap.
     if (!outboxes.isRead(coordinator)) barriers.look()
-    return lasts
+    return [...ofPartitions, ofCoordinator.last()]
   }
 
   #slice(number: OutboxNumber, outbox: Outbox, last: NoticeNumber, before_ms: number): void {

@@ -88,9 +88,9 @@ export function goneUpTo(
   bound: NoticeNumber,
 ): NoticeNumber {
   let gone = from
+  // Before the reads: what arrives behind them is not gone.
+  const arrived = outbox.last()
   for (let slices = 0; slices < slicesAtOnce && gone < bound; slices += 1) {
-    // Before the read: what arrives behind it is not gone.
-    const arrived = outbox.last()
     const found = outbox.after(gone, slice)
     const own = found.find(({ notice }) => notice.subscription === id)
     if (own !== undefined) return own.number - 1

@@ -35,15 +35,15 @@ const maxRedirects = 5
 const bodyLimit = { bytes: 64 * 1024, time_ms: 1000 }
 const bodyTooLong = new GivenUp('response too long')
 
-/** What a URL of HTTP says. */
-interface Address {
+/** A URL of HTTP, and the request target as it is written in it. */
+interface ParsedUrl {
   readonly url: URL
   readonly path: string
 }
 
-/** What parsed URLs may take, and about what each does beside its text. */
-const addresses_bytes = 2 ** 19
-const parsed_bytes = 500
+/** What parsed URLs may take in memory, and about what each of them takes beside its text. */
+const parsed_bytes = 2 ** 19
+const parsedUrl_bytes = 500
 
 /** Sends messages to receivers [subscriptions 4.1, 5.3]. */
 export class HttpSender {
@@ -52,8 +52,8 @@ export class HttpSender {
   /** Responses whose attempt is over and whose body is still read: all, and by origin. */
   #draining = 0
   readonly #drainingOf = new Map<string, number>()
-  /** By URL: most go where others went before. */
-  readonly #addresses = new LruCache<Address>(addresses_bytes)
+  /** By their texts: most messages go where others went before. */
+  readonly #parsed = new LruCache<ParsedUrl>(parsed_bytes)
 
   constructor(settings: HttpSettings) {
     this.#settings = settings
@@ -85,7 +85,7 @@ export class HttpSender {
   async #attempt(message: HttpMessage, deadline_ms: number): Promise<AttemptOutcome> {
     const { headers, body } = message
     const method = verbOf(message.method)
-    const named = this.#addressOf(message.url)
+    const named = this.#parsedUrl(message.url)
     if (named === undefined) return refusal('invalid URL')
     let [target, path, sentHeaders] = [named.url, named.path, headers]
     for (let followed = 0; ; followed += 1) {
@@ -105,14 +105,14 @@ export class HttpSender {
     }
   }
 
-  #addressOf(text: string): Address | undefined {
-    const known = this.#addresses.get(text)
+  #parsedUrl(text: string): ParsedUrl | undefined {
+    const known = this.#parsed.get(text)
     if (known !== undefined) return known
     const url = httpUrl(text)
     if (url === undefined) return undefined
-    const address = { url, path: requestTarget(text) }
-    this.#addresses.put(text, address, parsed_bytes + 4 * text.length)
-    return address
+    const parsed = { url, path: requestTarget(text) }
+    this.#parsed.put(text, parsed, parsedUrl_bytes + 4 * text.length)
+    return parsed
   }
 
   async #send(

@@ -127,7 +127,7 @@ function isPartOfHead(bytes: FileBytes, offset: number, before: Pick<Frame, 'seq
   return followingHead(before).every((byte, at) => !isWritten(at) || head[at] === byte || head[at] === 0)
 }
 
-/** Whether a part of the head of the frame that opens the segment behind `before` stands at an offset, which has its sequence. */
+/** Whether a part of the head of an opening stands at the beginning of a segment: it has the sequence of `before`, and follows it. */
 function isPartOfOpening(
   bytes: FileBytes,
   offset: number,
@@ -149,8 +149,8 @@ export function fileSizeInHead(bytes: FileBytes, offset: number, before: Pick<Fr
 
 /**
  * Whether what stands behind the last frame of a file can be left by a write that was interrupted. A frame is written with a zeroed head
- * behind it, and never up to the end of the file, which is zeroed where there was no space for one. So behind a frame that was flushed
- * with that head stands a part of the next frame, or zeros; and behind any frame there are zeros somewhere.
+ * behind it, and never up to the end of the file; `zeroEnd` keeps that where there was no space for all of it. So behind a frame that was
+ * flushed with that head stands a part of the next frame, or zeros; and behind any frame there are zeros somewhere.
  */
 export function canBeTorn(
   bytes: FileBytes,
